@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The torchamp authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The umbrella: everything that most programs need. Larger programs compile faster with the single
+// headers, which include only the parts of LibTorch that they use.
+#include <torchamp/core/autocast.h>
+#include <torchamp/core/device.h>
+#include <torchamp/core/grad_scaler.h>
+#include <torchamp/core/loss_scale.h>
+#include <torchamp/core/step_result.h>
+#include <torchamp/probe/memory.h>
+#include <torchamp/probe/timer.h>
+#include <torchamp/report/json.h>
+#include <torchamp/report/statistics.h>
+#include <torchamp/report/table.h>
+#include <torchamp/version.h>
+
+#include <torch/torch.h>
