@@ -1,0 +1,47 @@
+# SPDX-FileCopyrightText: 2026 The torchamp authors
+# SPDX-License-Identifier: MIT
+
+# Feeds check_layers.cmake trees of one header that keep or break one rule each.
+cmake_minimum_required(VERSION 3.25)
+
+set(begin "// SPDX-FileCopyrightText: 2026 The torchamp authors\n// SPDX-License-Identifier: MIT\n#pragma once\n")
+
+# check(<header> <text> <what the checker must say, or "keep to the rules">)
+function(check header text expected)
+  file(REMOVE_RECURSE "${WORK}")
+  file(WRITE "${WORK}/torchamp/${header}" "${text}")
+  execute_process(COMMAND ${CMAKE_COMMAND} "-DINCLUDE=${WORK}" -P "${CMAKE_CURRENT_LIST_DIR}/check_layers.cmake"
+                  RESULT_VARIABLE failed ERROR_VARIABLE said OUTPUT_VARIABLE said)
+  string(REGEX REPLACE "[ \n]+" " " said "${said}")
+  if(NOT said MATCHES "${expected}")
+    message(SEND_ERROR "${header}: expected \"${expected}\", the checker said \"${said}\"")
+  elseif(expected STREQUAL "keep to the rules" AND failed OR NOT expected STREQUAL "keep to the rules" AND NOT failed)
+    message(SEND_ERROR "${header}: the checker's exit status does not fit \"${expected}\"")
+  endif()
+endfunction()
+
+string(REPEAT "int x;\n" 297 just_short_enough)
+check(core/good.h "${begin}#include <torchamp/detail/a.h>\n#include <torchamp/core/b.h>\n#include <torchamp/version.h>\n#include <ATen/core/Tensor.h>\n#include <vector>\n" "keep to the rules")
+check(core/long.h "${begin}${just_short_enough}" "keep to the rules")
+check(core/long.h "${begin}${just_short_enough}int y;\n" "301 lines")
+check(torchamp.h "${begin}#include <torch/torch.h>\n#include <torchamp/core/a.h>\n" "keep to the rules")
+check(core/spdx.h "#pragma once\n" "SPDX")
+check(core/twice.h "// SPDX-FileCopyrightText: 2026 The torchamp authors\n// SPDX-License-Identifier: MIT\n" "pragma once")
+check(core/names.h "${begin}using namespace at;\n" "using namespace")
+check(core/fat.h "${begin}#include <torch/torch.h>\n" "costs 20 s")
+check(core/umbrella.h "${begin}#include <torchamp/torchamp.h>\n" "costs 20 s")
+check(core/version.h "${begin}#if TORCH_VERSION_MINOR < 5\n#endif\n" "detail/libtorch.h")
+check(detail/libtorch.h "${begin}#if TORCH_VERSION_MINOR < 5\n#endif\n" "keep to the rules")
+check(detail/up.h "${begin}#include <torchamp/core/a.h>\n" "detail/ must not include core/")
+check(core/up.h "${begin}# include <torchamp/optim/a.h>\n" "core/ must not include optim/")
+check(optim/sibling.h "${begin}#include <torchamp/io/a.h>\n" "optim/ must not include io/")
+check(bench/all.h "${begin}#include <torchamp/io/a.h>\n#include <torchamp/probe/a.h>\n#include <torchamp/report/a.h>\n" "keep to the rules")
+check(probe/core.h "${begin}#include <torchamp/core/a.h>\n" "probe/ must not include core/")
+check(probe/detail.h "${begin}#include <torchamp/detail/a.h>\n" "keep to the rules")
+check(report/detail.h "${begin}#include <torchamp/detail/a.h>\n" "report/ must not include detail/")
+check(report/torch.h "${begin}#include <c10/core/Device.h>\n" "must not know LibTorch")
+check(core/cuda.h "${begin}#include <c10/cuda/CUDAStream.h>\n" "CUDA headers belong in cuda/")
+check(cuda/cuda.h "${begin}#include <c10/cuda/CUDAStream.h>\n" "keep to the rules")
+check(core/quotes.h "${begin}#include \"a.h\"\n" "write <torchamp")
+check(other/new.h "${begin}" "in no layer")
+check(stray.h "${begin}" "stand outside the layers")
