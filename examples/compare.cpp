@@ -7,8 +7,8 @@
 // the same order, and prints both side by side, with what torchamp knows of the device. On a CPU it
 // takes bfloat16, on a GPU float16 with loss scaling; --help lists what can be chosen.
 
-#include <torch/torch.h>
 #include <torchamp/torchamp.h>
+#include <torch/torch.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -64,7 +64,8 @@ void compare(const CompareArguments& arguments) {
   std::cout << "SimpleCNN on " << training.device << ", "
             << torchamp::format_count(static_cast<int64_t>(*train_data.size()))
             << (training.synthetic ? " random images, " : " images of Fashion-MNIST, ")
-            << training.epochs << " epochs, batches of " << training.batch_size << "\n\n";
+            << training.epochs << (training.epochs == 1 ? " epoch" : " epochs") << ", batches of "
+            << training.batch_size << "\n\n";
   const auto fp32 = examples::Trainer(training, torch::kFloat).run(train_data, test_data);
   const auto amp = examples::Trainer(training, arguments.dtype).run(train_data, test_data);
 

@@ -8,8 +8,8 @@
 //
 //     diff examples/simple_cnn_fp32.cpp examples/simple_cnn_amp.cpp
 
-#include <torch/torch.h>
 #include <torchamp/torchamp.h>
+#include <torch/torch.h>
 
 #include <iostream>
 

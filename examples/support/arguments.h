@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <torch/torch.h>
 #include <torchamp/core/device.h>
+#include <torch/torch.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -29,7 +29,7 @@ namespace examples {
 /// What the command line of every training example can set.
 struct Arguments {
   torch::Device device = torch::kCPU;
-  std::int64_t epochs = 3;
+  std::int64_t epochs = 2;
   std::int64_t batch_size = 64;
   std::int64_t seed = 1;
   /// How many images to use at most, of each part of the data; 0 for all.

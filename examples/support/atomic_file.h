@@ -12,7 +12,8 @@
 namespace examples {
 
 /// A file that appears whole or not at all: what is written goes into a file beside it, which
-/// `commit()` gives the name. Made before a long computation, it tells at once if it cannot be made.
+/// `commit()` gives the name. Made before a long computation, it tells at once if it cannot be
+/// made.
 class AtomicFile {
  public:
   /// Throws: std::runtime_error if the file cannot be written.

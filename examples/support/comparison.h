@@ -42,13 +42,13 @@ inline torchamp::Table comparison_table(const TrainingRun& fp32, const TrainingR
   table.add_row({"peak memory of a step", format_bytes(fp32.peak_bytes),
                  format_bytes(amp.peak_bytes),
                  ratio(static_cast<double>(amp.peak_bytes), static_cast<double>(fp32.peak_bytes))});
-  table.add_row({"final loss", format_fixed(fp32.losses.back(), 4),
-                 format_fixed(amp.losses.back(), 4), ""});
+  table.add_row(
+      {"final loss", format_fixed(fp32.losses.back(), 4), format_fixed(amp.losses.back(), 4), ""});
   table.add_row({"test accuracy", percent(fp32.test_accuracy), percent(amp.test_accuracy),
                  (points < 0 ? "" : "+") + format_fixed(points, 1) + " points"});
   table.add_row({"final loss scale", scale(fp32), scale(amp), ""});
-  table.add_row({"skipped steps", std::to_string(fp32.skipped_steps),
-                 std::to_string(amp.skipped_steps), ""});
+  table.add_row(
+      {"skipped steps", std::to_string(fp32.skipped_steps), std::to_string(amp.skipped_steps), ""});
   return table;
 }
 
@@ -74,7 +74,8 @@ inline std::string verdict(const TrainingRun& fp32, const TrainingRun& amp,
   const double memory = static_cast<double>(amp.peak_bytes) / static_cast<double>(fp32.peak_bytes);
   std::string text;
   if (slower > 1.05) {
-    text = "AMP was slower here: a step took " + torchamp::format_ratio(slower) + " the time of FP32";
+    text =
+        "AMP was slower here: a step took " + torchamp::format_ratio(slower) + " the time of FP32";
   } else if (slower < 0.95) {
     text = "AMP was faster here: " + torchamp::format_ratio(1 / slower) + " the speed of FP32";
   } else {
@@ -83,8 +84,9 @@ inline std::string verdict(const TrainingRun& fp32, const TrainingRun& amp,
   text += ", with " + torchamp::format_ratio(memory) + " the memory.";
   std::string reason = advice.text;
   if (slower > 1.05 && advice.pays) {
-    reason += " That AMP was slower all the same is likely the small model: casts cost more time than"
-              " they save. Try a larger --batch-size.";
+    reason +=
+        " That AMP was slower all the same is likely the small model: casts cost more time than"
+        " they save. Try a larger --batch-size.";
   }
   return wrap(text) + wrap(reason);
 }

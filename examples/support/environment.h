@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <ATen/Parallel.h>
-#include <torch/version.h>
 #include <torchamp/report/json.h>
 #include <torchamp/version.h>
+#include <ATen/Parallel.h>
+#include <torch/version.h>
 
 #include <fstream>
 #include <string>

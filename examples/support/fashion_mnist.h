@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <torch/torch.h>
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -14,8 +16,8 @@
 
 namespace examples {
 
-/// Fashion-MNIST, as a torch::data dataset: images of 3 x 32 x 32 floats from 0 to 1, labels 0 to 9.
-/// The 28 x 28 grey images get a black border and equal red, green and blue.
+/// Fashion-MNIST, as a torch::data dataset: images of 3 x 32 x 32 floats from 0 to 1, labels 0
+/// to 9. The 28 x 28 grey images get a black border and equal red, green and blue.
 class FashionMnist : public torch::data::datasets::Dataset<FashionMnist> {
  public:
   enum class Part { Train, Test };
@@ -36,7 +38,7 @@ class FashionMnist : public torch::data::datasets::Dataset<FashionMnist> {
   }
 
   torch::data::Example<> get(size_t index) override;
-  torch::optional<size_t> size() const override { return static_cast<size_t>(images_.size(0)); }
+  std::optional<size_t> size() const override { return static_cast<size_t>(images_.size(0)); }
 
  private:
   FashionMnist(torch::Tensor images, torch::Tensor labels)

@@ -14,7 +14,8 @@
 
 namespace examples {
 
-/// Shows how far a training run is: a bar that moves on a terminal, a line every 20 steps elsewhere.
+/// Shows how far a training run is: a bar that moves on a terminal, a line every 20 steps
+/// elsewhere.
 class Progress {
  public:
   Progress(std::ostream& out, std::string title, std::int64_t steps, bool terminal = is_terminal())

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <torch/torch.h>
 #include <torchamp/torchamp.h>
+#include <torch/torch.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -26,23 +26,23 @@ inline std::string short_name(torch::ScalarType dtype) {
 
 /// What was measured while a model was trained and tested once.
 struct TrainingRun {
-  std::string name;            ///< "FP32", "AMP bf16" or "AMP fp16"
-  torch::ScalarType dtype;     ///< float32 for FP32, else what autocast casts to
-  std::vector<double> seconds; ///< of each step, the first few, which warm up, left out
-  double images_per_second;    ///< over those steps
-  std::int64_t peak_bytes;     ///< the most that tensors made in the second step held at once
-  std::vector<double> losses;  ///< of every step
-  double test_accuracy;        ///< from 0 to 1
-  double final_scale;          ///< of the loss; 1 without scaling
-  std::int64_t skipped_steps;  ///< because a gradient was inf or NaN
+  std::string name;             ///< "FP32", "AMP bf16" or "AMP fp16"
+  torch::ScalarType dtype;      ///< float32 for FP32, else what autocast casts to
+  std::vector<double> seconds;  ///< of each step, the first few, which warm up, left out
+  double images_per_second;     ///< over those steps
+  std::int64_t peak_bytes;      ///< the most that tensors made in the second step held at once
+  std::vector<double> losses;   ///< of every step
+  double test_accuracy;         ///< from 0 to 1
+  double final_scale;           ///< of the loss; 1 without scaling
+  std::int64_t skipped_steps;   ///< because a gradient was inf or NaN
 };
 
-/// Trains a SimpleCnn and tests it, in the way that `dtype` asks for: float32 is plain FP32, float16
-/// is AMP with scaling, bfloat16 AMP without. The same seed gives the same first weights and the
-/// same order of images, whatever the dtype.
+/// Trains a SimpleCnn and tests it, in the way that `dtype` asks for: float32 is plain FP32,
+/// float16 is AMP with scaling, bfloat16 AMP without. The same seed gives the same first weights
+/// and the same order of images, whatever the dtype.
 ///
-/// A step is forward, backward and optimizer; fetching a batch and moving it to the device is not in
-/// it. Memory is probed in one step of the warm-up, so that no timed step pays for it.
+/// A step is forward, backward and optimizer; fetching a batch and moving it to the device is not
+/// in it. Memory is probed in one step of the warm-up, so that no timed step pays for it.
 class Trainer {
  public:
   Trainer(const Arguments& arguments, torch::ScalarType dtype)
@@ -87,17 +87,17 @@ inline TrainingRun Trainer::run(const FashionMnist& train_data, const FashionMni
 inline void Trainer::train(const FashionMnist& data, TrainingRun& result) {
   const auto images = static_cast<std::int64_t>(*data.size());
   const std::int64_t batch_size = (std::min)(arguments_.batch_size, images);
-  const std::int64_t steps = arguments_.epochs * ((images + batch_size - 1) / batch_size);
+  const std::int64_t steps = arguments_.epochs * (images / batch_size);
   const std::int64_t warmup = (std::min)(std::int64_t{3}, steps - 1);
   const std::int64_t probed_step = (std::min)(std::int64_t{1}, steps - 1);
 
   torch::optim::Adam optimizer(model_->parameters(), /*lr=*/1e-3);
   auto loader = torch::data::make_data_loader<torch::data::samplers::RandomSampler>(
-      FashionMnist(data).map(torch::data::transforms::Stack<>()), batch_size);
+      FashionMnist(data).map(torch::data::transforms::Stack<>()),
+      torch::data::DataLoaderOptions(batch_size).drop_last(true));  // every step does equal work
   torchamp::Timer timer(device_, torchamp::TimerOptions().warmup(warmup));
   Progress progress(std::cout, result.name, steps);
   std::int64_t done = 0;
-  std::int64_t timed_images = 0;
 
   for (std::int64_t epoch = 0; epoch < arguments_.epochs; ++epoch) {
     for (const auto& batch : *loader) {
@@ -115,13 +115,14 @@ inline void Trainer::train(const FashionMnist& data, TrainingRun& result) {
       } else {
         timed_step();
       }
-      if (done++ >= warmup) timed_images += labels.size(0);
+      ++done;
       result.losses.push_back(loss.item<double>());
       progress.advance(result.losses.back());
     }
   }
   result.seconds = timer.laps();
   const double total = std::accumulate(result.seconds.begin(), result.seconds.end(), 0.0);
+  const auto timed_images = batch_size * static_cast<std::int64_t>(result.seconds.size());
   result.images_per_second = static_cast<double>(timed_images) / total;
 }
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "support/atomic_file.h"
 
-#include <filesystem>
-#include <stdexcept>
-
 #include "examples/scratch_folder.h"
 #include "support/doctest.h"
+
+#include <filesystem>
+#include <stdexcept>
 
 using examples::AtomicFile;
 namespace fs = std::filesystem;

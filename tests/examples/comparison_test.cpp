@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "support/comparison.h"
 
+#include "support/doctest.h"
+
 #include <nlohmann/json.hpp>
+
 #include <set>
 #include <sstream>
 #include <string>
-
-#include "support/doctest.h"
 
 using examples::FashionMnist;
 using examples::TrainingRun;
@@ -23,7 +24,7 @@ const TrainingRun fp32 = measured("FP32", torch::kFloat, 0.1, 20000000);
 const torchamp::Advice pays{true, torch::kBFloat16, false, "It pays."};
 const torchamp::Advice does_not_pay{false, torch::kBFloat16, false, "It does not pay."};
 
-/// 5 images in batches of 2, twice: 6 steps.
+/// 5 images in batches of 2, the fifth left out, twice: 4 steps.
 TrainingRun tiny_run(torch::ScalarType dtype) {
   examples::Arguments arguments;
   arguments.epochs = 2;
@@ -94,8 +95,8 @@ TEST_CASE("A training run keeps every loss and leaves the warm-up out of the tim
   const auto run = tiny_run(torch::kFloat);
 
   CHECK(run.name == "FP32");
-  CHECK(run.losses.size() == 6);
-  CHECK(run.seconds.size() == 3);
+  CHECK(run.losses.size() == 4);
+  CHECK(run.seconds.size() == 1);
   CHECK(run.images_per_second > 0);
   CHECK(run.peak_bytes > 4 * 2 * 32 * 32 * 32);  // at least the first feature map of two images
   CHECK(run.final_scale == 1);

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "support/fashion_mnist.h"
 
-#include <stdexcept>
-#include <string>
-
 #include "default_data.h"
 #include "examples/scratch_folder.h"
 #include "support/doctest.h"
+
+#include <stdexcept>
+#include <string>
 
 using examples::FashionMnist;
 

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include "support/idx.h"
 
+#include "examples/scratch_folder.h"
+#include "support/doctest.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-#include "examples/scratch_folder.h"
-#include "support/doctest.h"
 
 using examples::read_idx;
 

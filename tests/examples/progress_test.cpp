@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "support/progress.h"
 
+#include "support/doctest.h"
+
 #include <sstream>
 #include <string>
-
-#include "support/doctest.h"
 
 using examples::Progress;
 

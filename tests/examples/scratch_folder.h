@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <zlib.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 #include <string>
-
 #include <unistd.h>
+#include <zlib.h>
 
 /// A folder of a test's own below the folder the test runs in, gone with it.
 class ScratchFolder {

@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: MIT
 #include <torchamp/report/json.h>
 
+#include "support/doctest.h"
+
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-#include "support/doctest.h"
 
 using torchamp::Json;
 

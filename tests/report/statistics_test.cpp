@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include <torchamp/report/statistics.h>
 
+#include "support/doctest.h"
+
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-#include "support/doctest.h"
 
 using torchamp::median;
 using torchamp::percentile;

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include <torchamp/report/table.h>
 
+#include "support/doctest.h"
+
 #include <iomanip>
 #include <limits>
 #include <sstream>
 #include <stdexcept>
 #include <string>
-
-#include "support/doctest.h"
 
 using torchamp::Table;
 

@@ -33,8 +33,8 @@ class Json {
   /// The implicit constructors let `set("losses", losses)` take any of these.
   Json(std::nullptr_t = nullptr) : text_("null") {}  // NOLINT(google-explicit-constructor)
   template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
-  Json(Number value) : text_(number_text(value)) {}  // NOLINT(google-explicit-constructor)
-  Json(const char* value) : Json(std::string(value)) {}  // NOLINT(google-explicit-constructor)
+  Json(Number value) : text_(number_text(value)) {}        // NOLINT(google-explicit-constructor)
+  Json(const char* value) : Json(std::string(value)) {}    // NOLINT(google-explicit-constructor)
   Json(const std::string& value) : text_(quote(value)) {}  // NOLINT(google-explicit-constructor)
   template <class Value>
   Json(const std::vector<Value>& values)  // NOLINT(google-explicit-constructor)
