@@ -96,7 +96,8 @@ TEST_CASE("A nested region without a dtype takes the outer one's") {
   CHECK(dtype_of_a_product() == torch::kHalf);
 }
 
-TEST_CASE("A nested region of another dtype works on the same weights, and so does the outer after") {
+TEST_CASE(
+    "A nested region of another dtype works on the same weights, and so does the outer after") {
   const auto weight = torch::ones({2, 2}, torch::requires_grad());
   const auto input = torch::ones({2, 2});
   AutocastGuard outer(cpu, torch::kBFloat16);

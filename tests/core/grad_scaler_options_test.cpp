@@ -24,7 +24,8 @@ TEST_CASE("By default the scale backs off at the first overflow and may fall far
 }
 
 TEST_CASE("Setters chain") {
-  const auto options = torchamp::GradScalerOptions().init_scale(4).growth_interval(2).enabled(false);
+  const auto options =
+      torchamp::GradScalerOptions().init_scale(4).growth_interval(2).enabled(false);
 
   CHECK(options.init_scale() == 4);
   CHECK(options.growth_interval() == 2);

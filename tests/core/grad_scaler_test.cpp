@@ -212,6 +212,17 @@ TEST_CASE("A loss that backward cannot start from is refused") {
   CHECK_FALSE(scaler.scale_tensor().defined());
 }
 
+TEST_CASE("Losses in a container are all scaled, and come back in one of the same type") {
+  GradScaler scaler(small_numbers());
+  const std::vector<std::pair<torch::Tensor, torch::Tensor>> losses{
+      {torch::ones({}), torch::ones({2})}};
+
+  const auto scaled = scaler.scale(losses);
+
+  CHECK(scaled[0].first.item<float>() == 4);
+  CHECK(scaled[0].second.eq(4).all().item<bool>());
+}
+
 // --- Clipping, accumulation, several optimizers and groups -------------------------------------
 
 TEST_CASE("Between unscale_ and step the gradients are true, so that clipping means what it says") {
@@ -227,7 +238,8 @@ TEST_CASE("Between unscale_ and step the gradients are true, so that clipping me
   CHECK(problem.value() == doctest::Approx(8));
 }
 
-TEST_CASE("An overflow found by unscale_ skips the step, also if clipping made the gradient finite") {
+TEST_CASE(
+    "An overflow found by unscale_ skips the step, also if clipping made the gradient finite") {
   Problem problem;
   GradScaler scaler(small_numbers());
   scaler.scale(problem.loss(infinity)).backward();
@@ -350,7 +362,8 @@ TEST_CASE("A parameter that two optimizers share is refused at the second, undiv
   CHECK(Snapshot(scaler, problem) == before);
 }
 
-TEST_CASE("Optimizers that share a parameter may step one after the other on gradients of their own") {
+TEST_CASE(
+    "Optimizers that share a parameter may step one after the other on gradients of their own") {
   Problem problem;
   torch::optim::SGD other(std::vector<torch::Tensor>{problem.parameter}, 1.0);
   GradScaler scaler(small_numbers());
@@ -552,6 +565,51 @@ TEST_CASE("update(new_scale) sets the scale, keeps the count and starts the next
   CHECK(scaler.get_scale() == 32);
   CHECK(scaler.growth_tracker() == 1);
   CHECK_ERROR(E06, scaler.update());
+}
+
+TEST_CASE("A new scale may be a tensor, whose value is copied") {
+  Problem problem;
+  GradScaler scaler(small_numbers());
+  train_one_step(scaler, problem, 1);
+  auto new_scale = torch::full({1}, 16.0);
+
+  scaler.update(new_scale);
+  new_scale.fill_(5);
+
+  CHECK(scaler.get_scale() == 16);
+}
+
+TEST_CASE("A new scale that is no single number is refused and the old one stays") {
+  Problem problem;
+  GradScaler scaler(small_numbers());
+  train_one_step(scaler, problem, 1);
+
+  CHECK_ERROR(E12, scaler.update(torch::Tensor()));
+  CHECK_ERROR(E12, scaler.update(torch::ones({2})));
+  CHECK_ERROR(E12, scaler.update(torch::ones({1}, torch::kInt)));
+  CHECK_ERROR(E12, scaler.update(torch::ones({1}, torch::requires_grad())));
+
+  CHECK(scaler.get_scale() == 4);
+}
+
+TEST_CASE("Taken and skipped steps are counted, optimizers without gradients in neither") {
+  Problem problem, unused;
+  GradScaler scaler(small_numbers());
+  for (const float factor : {1.0F, infinity, 1.0F}) train_one_step(scaler, problem, factor);
+  scaler.step(unused.optimizer);
+
+  CHECK(scaler.taken_steps() == 2);
+  CHECK(scaler.skipped_steps() == 1);
+}
+
+TEST_CASE("A run of skips throws out of update() if asked to, after the scale has backed off") {
+  Problem problem;
+  GradScaler scaler(small_numbers().many_skips(1).on_many_skips(torchamp::ManySkips::Throw));
+
+  CHECK_ERROR(E16, train_one_step(scaler, problem, infinity));
+
+  CHECK(scaler.get_scale() == 1);
+  CHECK_NOTHROW(train_one_step(scaler, problem, 1));
 }
 
 TEST_CASE("A new scale outside the bounds is refused and the old one stays") {

@@ -20,7 +20,8 @@ GradScalerOptions small_numbers() {
 }
 
 /// The scales after each step; true is an overflow.
-std::vector<float> scales_after(const GradScalerOptions& options, const std::vector<bool>& overflows) {
+std::vector<float> scales_after(const GradScalerOptions& options,
+                                const std::vector<bool>& overflows) {
   const DynamicLossScale policy(options);
   auto state = policy.initial();
   std::vector<float> scales;
@@ -114,7 +115,8 @@ TEST_CASE("Options that make no sense are refused, each by name") {
   }
   for (const double factor : {0.0, 1.0, 2.0, -0.5, not_a_number}) {
     CAPTURE(factor);
-    CHECK_ERROR_SAYS("backoff_factor", DynamicLossScale(GradScalerOptions().backoff_factor(factor)));
+    CHECK_ERROR_SAYS("backoff_factor",
+                     DynamicLossScale(GradScalerOptions().backoff_factor(factor)));
   }
   CHECK_ERROR_SAYS("growth_interval", DynamicLossScale(GradScalerOptions().growth_interval(0)));
   CHECK_ERROR_SAYS("hysteresis", DynamicLossScale(GradScalerOptions().hysteresis(0)));

@@ -72,7 +72,8 @@ TEST_CASE("A gradient that was unscaled is refused until the iteration ends") {
   stages.add(&optimizer, {gradient}, found(0));
 
   CHECK_ERROR(E11, stages.check_not_unscaled({torch::ones({1}), gradient}, "step()"));
-  CHECK_ERROR_SAYS("step(): gradient 1", stages.check_not_unscaled({torch::ones({1}), gradient}, "step()"));
+  CHECK_ERROR_SAYS("step(): gradient 1",
+                   stages.check_not_unscaled({torch::ones({1}), gradient}, "step()"));
 
   stages.clear();
   CHECK_NOTHROW(stages.check_not_unscaled({gradient}, "step()"));
@@ -92,4 +93,33 @@ TEST_CASE("A new gradient at a freed one's address is not taken for it") {
     CHECK(fresh.unsafeGetTensorImpl() != address);
     CHECK_NOTHROW(stages.check_not_unscaled({fresh}, "step()"));
   }
+}
+
+TEST_CASE("The order of calls is checked per optimizer") {
+  OptimizerStages stages;
+  const int optimizer = 0, other = 0;
+  auto& entry = stages.add(&optimizer, {torch::ones({1})}, found(0));
+
+  CHECK_ERROR(E03, stages.check_may_unscale(&optimizer));
+  CHECK_NOTHROW(stages.check_may_step(&optimizer));
+  CHECK_NOTHROW(stages.check_may_unscale(&other));
+
+  entry.stage = OptimizerStages::Stage::Stepped;
+  CHECK_ERROR(E03, stages.check_may_unscale(&optimizer));
+  CHECK_ERROR(E04, stages.check_may_step(&optimizer));
+  CHECK_NOTHROW(stages.check_may_step(&other));
+}
+
+TEST_CASE("The host knows of an overflow only once every optimizer's outcome was read") {
+  OptimizerStages stages;
+  const int a = 0, b = 0, c = 0;
+  auto& first = stages.add(&a, {torch::ones({1})}, found(0));
+  CHECK_FALSE(stages.overflowed().has_value());
+
+  first.overflowed = false;
+  stages.add(&b, {}, {});  // without gradients: nothing to read
+  CHECK(stages.overflowed() == false);
+
+  stages.add(&c, {torch::ones({1})}, found(1)).overflowed = true;
+  CHECK(stages.overflowed() == true);
 }

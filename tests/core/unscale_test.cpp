@@ -26,8 +26,8 @@ torch::optim::SGD optimizer_with(const std::vector<torch::Tensor>& gradients) {
 
 float found_after_unscaling(const std::vector<torch::Tensor>& gradients, float inverse) {
   auto optimizer = optimizer_with(gradients);
-  const auto found = torchamp::detail::unscale_(Gradients::of(optimizer, "test()"),
-                                                torch::full({}, inverse));
+  const auto found =
+      torchamp::detail::unscale_(Gradients::of(optimizer, "test()"), torch::full({}, inverse));
   return found.combined(torch::kCPU).item<float>();
 }
 
@@ -43,7 +43,7 @@ std::vector<torch::Tensor> every_kind() {
           fours(torch::kDouble),
           fours(torch::kBFloat16),
           fours(torch::kComplexFloat),
-          fours().t(),                                            // transposed
+          fours().t(),                                          // transposed
           torch::full({2, 6}, 4.0).slice(1, 0, 6, /*step=*/2),  // neither contiguous nor dense
           sparse_fours(),
           torch::empty({0})};
@@ -67,7 +67,8 @@ TEST_CASE("Every kind of gradient is divided by the scale, and none is found inf
   }
 }
 
-TEST_CASE("An inf or NaN is found in whichever gradient it stands, at the first or the last place") {
+TEST_CASE(
+    "An inf or NaN is found in whichever gradient it stands, at the first or the last place") {
   for (const float bad : {infinity, -infinity, not_a_number}) {
     for (std::size_t culprit = 0; culprit + 1 < every_kind().size(); ++culprit) {
       for (const bool last : {false, true}) {

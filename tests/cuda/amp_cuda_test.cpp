@@ -48,7 +48,8 @@ TEST_CASE("On CUDA a step is taken, an overflowing one skipped, and the scale fo
 }
 
 TEST_CASE("On CUDA bfloat16 gradients are unscaled, and an inf among them is found") {
-  auto parameter = torch::ones({4}, torch::device(cuda).dtype(torch::kBFloat16).requires_grad(true));
+  auto parameter =
+      torch::ones({4}, torch::device(cuda).dtype(torch::kBFloat16).requires_grad(true));
   torch::optim::SGD optimizer(std::vector<torch::Tensor>{parameter}, 1.0);
   torchamp::GradScaler scaler(torchamp::GradScalerOptions().init_scale(4));
   scaler.scale(parameter.sum()).backward();

@@ -25,9 +25,9 @@ torch::optim::SGD sgd(std::vector<torch::Tensor> parameters) {
 
 TEST_CASE("Gradients are grouped by dtype, and parameters without one are passed over") {
   auto without = torch::zeros({2}).requires_grad_();
-  auto optimizer = sgd({parameter_with(torch::ones({2})), without,
-                        parameter_with(torch::ones({3}, torch::kDouble)),
-                        parameter_with(torch::ones({4}))});
+  auto optimizer =
+      sgd({parameter_with(torch::ones({2})), without,
+           parameter_with(torch::ones({3}, torch::kDouble)), parameter_with(torch::ones({4}))});
 
   const auto gradients = Gradients::of(optimizer, "test()");
 
@@ -41,8 +41,7 @@ TEST_CASE("Gradients are grouped by dtype, and parameters without one are passed
 
 TEST_CASE("Every parameter group is walked") {
   auto optimizer = sgd({parameter_with(torch::ones({2}))});
-  optimizer.add_param_group(
-      torch::optim::OptimizerParamGroup({parameter_with(torch::ones({3}))}));
+  optimizer.add_param_group(torch::optim::OptimizerParamGroup({parameter_with(torch::ones({3}))}));
 
   CHECK(Gradients::of(optimizer, "test()").size() == 2);
 }
@@ -76,8 +75,8 @@ TEST_CASE("The values of dense, sparse and complex gradients share memory with t
   const auto indices = torch::tensor({{0, 2}});
   const auto sparse = torch::sparse_coo_tensor(indices, torch::ones({2}), {3});
   const auto complex = torch::ones({2}, torch::kComplexFloat);
-  for (const auto& gradient : {torch::ones({2}), sparse, complex, complex.clone().conj(),
-                               torch::eye(2).to_sparse_csr()}) {
+  for (const auto& gradient :
+       {torch::ones({2}), sparse, complex, complex.clone().conj(), torch::eye(2).to_sparse_csr()}) {
     CAPTURE(gradient.toString());
 
     auto values = torchamp::detail::reachable_values(gradient);
@@ -90,7 +89,8 @@ TEST_CASE("The values of dense, sparse and complex gradients share memory with t
 }
 
 TEST_CASE("A float16 gradient is refused by name, with the caller's") {
-  auto optimizer = sgd({parameter_with(torch::ones({2})), parameter_with(torch::ones({2}, torch::kHalf))});
+  auto optimizer =
+      sgd({parameter_with(torch::ones({2})), parameter_with(torch::ones({2}, torch::kHalf))});
 
   CHECK_ERROR(E09, Gradients::of(optimizer, "unscale_()"));
   CHECK_ERROR_SAYS("unscale_(): parameter 1 of group 0", Gradients::of(optimizer, "unscale_()"));

@@ -18,7 +18,7 @@
 namespace torchamp {
 inline namespace v0 {
 
-/// Options of an autocast region. A dtype alone is enough: `AutocastGuard g(device, at::kBFloat16)`.
+/// Options of an autocast region. Where only the dtype matters, the dtype alone will do.
 struct AutocastOptions {
   AutocastOptions() = default;
   /* implicit */ AutocastOptions(at::ScalarType dtype) : dtype_(dtype) {}
@@ -131,14 +131,15 @@ inline void AutocastGuard::set_dtype(at::ScalarType dtype) const {
 }
 
 inline void AutocastGuard::check(c10::DeviceType device, const AutocastOptions& options) {
-  TORCHAMP_CHECK(E01, at::autocast::is_autocast_available(device), "AutocastGuard: ",
-                 c10::DeviceTypeName(device, /*lower_case=*/true),
+  TORCHAMP_CHECK(E01, at::autocast::is_autocast_available(device),
+                 "AutocastGuard: ", c10::DeviceTypeName(device, /*lower_case=*/true),
                  " has no autocast in this LibTorch; use cpu, cuda, xpu, mps or another device that"
                  " at::autocast::is_autocast_available() accepts");
   if (!options.enabled() || !options.dtype()) return;
   const auto dtype = *options.dtype();
   TORCHAMP_CHECK(E02, dtype == at::kHalf || dtype == at::kBFloat16, "AutocastGuard: dtype is ",
-                 dtype, "; use at::kHalf or at::kBFloat16, or enabled(false) to run in full"
+                 dtype,
+                 "; use at::kHalf or at::kBFloat16, or enabled(false) to run in full"
                  " precision");
 }
 

@@ -4,8 +4,10 @@
 
 #include <torchamp/core/grad_scaler_options.h>
 #include <torchamp/core/loss_scale.h>
+#include <torchamp/core/nested.h>
 #include <torchamp/core/optimizer_stages.h>
 #include <torchamp/core/scale_tensors.h>
+#include <torchamp/core/skip_alarm.h>
 #include <torchamp/core/step_result.h>
 #include <torchamp/core/unscale.h>
 #include <torchamp/detail/check.h>
@@ -47,6 +49,13 @@ class BasicGradScaler {
   /// Host sync: none.   Throws: [E07] unless `loss` is a floating-point tensor.
   at::Tensor scale(const at::Tensor& loss);
 
+  /// The same for every tensor in a vector, array, optional, pair, tuple, map or unordered_map,
+  /// nested to any depth.
+  template <class Container>
+  Container scale(const Container& losses) {
+    return transform_tensors(losses, [this](const at::Tensor& loss) { return scale(loss); });
+  }
+
   /// Divides the gradients of `optimizer` by the scale, in place, and notes whether any is inf or
   /// NaN: for what needs the true gradients before `step()`, as clipping does.
   /// `Optimizer` is any type with `param_groups()` like that of torch::optim::Optimizer.
@@ -66,12 +75,18 @@ class BasicGradScaler {
   StepResult step(Optimizer& optimizer);
 
   /// Moves the scale by what the steps since the last call found, and starts the next iteration.
-  /// Host sync: none.   Throws: [E05] before scale(), [E06] if no optimizer was unscaled or stepped.
+  /// Host sync: none.   Throws: [E05] before scale(), [E06] if no optimizer was unscaled or
+  /// stepped.
   void update();
 
   /// Sets the scale instead, keeping the count of good steps, and starts the next iteration.
   /// Host sync: none.   Throws: [E12] outside [min_scale, max_scale], [E05] before scale().
   void update(double new_scale);
+
+  /// The same with a one-element float tensor, whose value is copied and not checked, since that
+  /// would need the host to read it.
+  /// Host sync: none.   Throws: [E12] for a tensor of another kind, [E05] before scale().
+  void update(const at::Tensor& new_scale);
 
   bool is_enabled() const { return options().enabled(); }
 
@@ -83,6 +98,10 @@ class BasicGradScaler {
 
   /// Good steps since the scale last moved.   Host sync: one read once scale() was called.
   int64_t growth_tracker() const;
+
+  /// Steps taken and skipped since the scaler was made, of all optimizers.   Host sync: none.
+  int64_t taken_steps() const { return taken_steps_; }
+  int64_t skipped_steps() const { return skipped_steps_; }
 
   const GradScalerOptions& options() const { return policy_.options(); }
   double get_growth_factor() const { return options().growth_factor(); }
@@ -109,6 +128,9 @@ class BasicGradScaler {
   LossScale policy_;
   ScaleTensors tensors_;
   OptimizerStages stages_;
+  SkipAlarm skip_alarm_;
+  int64_t taken_steps_ = 0;
+  int64_t skipped_steps_ = 0;
 };
 
 /// The everyday scaler, whose scale adapts itself: `torch.amp.GradScaler` for C++.
@@ -117,10 +139,12 @@ using GradScaler = BasicGradScaler<DynamicLossScale>;
 template <class LossScale>
 at::Tensor BasicGradScaler<LossScale>::scale(const at::Tensor& loss) {
   if (!is_enabled()) return loss;
-  TORCHAMP_CHECK(E07, loss.defined(), "scale(): the loss is an undefined tensor; pass the result of"
+  TORCHAMP_CHECK(E07, loss.defined(),
+                 "scale(): the loss is an undefined tensor; pass the result of"
                  " the loss function");
   TORCHAMP_CHECK(E07, loss.is_floating_point() || loss.is_complex(), "scale(): the loss has dtype ",
-                 loss.scalar_type(), "; pass a floating-point tensor that backward() can start from");
+                 loss.scalar_type(),
+                 "; pass a floating-point tensor that backward() can start from");
   if (!tensors_.defined()) tensors_.create(loss.device(), policy_.initial());
   const at::Tensor scale = tensors_.scale().to(loss.device(), /*non_blocking=*/true);
   switch (loss.scalar_type()) {
@@ -139,13 +163,7 @@ template <class Optimizer>
 void BasicGradScaler<LossScale>::unscale_(Optimizer& optimizer) {
   if (!is_enabled()) return;
   check_scaled("unscale_()");
-  const auto* entry = stages_.find(&optimizer);
-  TORCHAMP_CHECK(E03, entry == nullptr || entry->stage != OptimizerStages::Stage::Unscaled,
-                 "unscale_(): called twice for one optimizer since the last update(); the gradients"
-                 " are true already, call it once an iteration, after the last backward()");
-  TORCHAMP_CHECK(E03, entry == nullptr || entry->stage != OptimizerStages::Stage::Stepped,
-                 "unscale_(): called after step() for one optimizer; call it between backward() and"
-                 " step(), and update() after step()");
+  stages_.check_may_unscale(&optimizer);
   unscale_now(optimizer, "unscale_()");
 }
 
@@ -158,10 +176,8 @@ StepResult BasicGradScaler<LossScale>::step(Optimizer& optimizer) {
     return StepResult(StepStatus::Taken);
   }
   check_scaled("step()");
+  stages_.check_may_step(&optimizer);
   auto* entry = stages_.find(&optimizer);
-  TORCHAMP_CHECK(E04, entry == nullptr || entry->stage != OptimizerStages::Stage::Stepped,
-                 "step(): called twice for one optimizer since the last update(); call update()"
-                 " once an iteration, after every optimizer has stepped");
   if (entry == nullptr) entry = &unscale_now(optimizer, "step()");
 
   if (!entry->has_gradients) {
@@ -169,13 +185,14 @@ StepResult BasicGradScaler<LossScale>::step(Optimizer& optimizer) {
     return StepResult(StepStatus::NoGradients);
   }
   const at::Tensor found_inf = entry->found_inf.combined(tensors_.scale().device());
-  const bool overflowed = found_inf.template item<float>() != 0;
-  if (!overflowed) {
+  entry->overflowed = found_inf.template item<float>() != 0;
+  if (!*entry->overflowed) {
     optimizer.step();  // should it throw, the optimizer stays unscaled and may be stepped again
     at::autocast::clear_cache();
   }
   entry->stage = OptimizerStages::Stage::Stepped;
-  return StepResult(overflowed ? StepStatus::Skipped : StepStatus::Taken, found_inf);
+  ++(*entry->overflowed ? skipped_steps_ : taken_steps_);
+  return StepResult(*entry->overflowed ? StepStatus::Skipped : StepStatus::Taken, found_inf);
 }
 
 template <class LossScale>
@@ -186,9 +203,11 @@ void BasicGradScaler<LossScale>::update() {
                  "update(): no optimizer was unscaled or stepped since the last update(); call"
                  " step(optimizer) first, once an iteration");
   const at::Tensor found_inf = stages_.found_inf(tensors_.scale().device());
-  // Optimizers that had no gradients tell nothing about the scale.
-  if (found_inf.defined()) tensors_.move_(policy_, found_inf);
+  const auto overflowed = stages_.overflowed();
   stages_.clear();
+  if (!found_inf.defined()) return;  // without gradients there is nothing to learn about the scale
+  tensors_.move_(policy_, found_inf);
+  if (overflowed) skip_alarm_.note(*overflowed, options());
 }
 
 template <class LossScale>
@@ -198,6 +217,20 @@ void BasicGradScaler<LossScale>::update(double new_scale) {
   TORCHAMP_CHECK(E12, new_scale >= options().min_scale() && new_scale <= options().max_scale(),
                  "update(): the new scale is ", new_scale, "; choose a number from min_scale, ",
                  options().min_scale(), ", to max_scale, ", options().max_scale());
+  tensors_.set_scale(new_scale);
+  stages_.clear();
+}
+
+template <class LossScale>
+void BasicGradScaler<LossScale>::update(const at::Tensor& new_scale) {
+  if (!is_enabled()) return;
+  check_scaled("update()");
+  TORCHAMP_CHECK(E12, new_scale.defined(), "update(): the new scale is an undefined tensor");
+  TORCHAMP_CHECK(
+      E12, new_scale.numel() == 1 && new_scale.is_floating_point() && !new_scale.requires_grad(),
+      "update(): the new scale is a tensor of shape ", new_scale.sizes(), " and dtype ",
+      new_scale.scalar_type(), new_scale.requires_grad() ? " that requires grad" : "",
+      "; pass one floating-point number without gradient history");
   tensors_.set_scale(new_scale);
   stages_.clear();
 }

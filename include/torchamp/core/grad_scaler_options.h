@@ -5,10 +5,18 @@
 #include <torch/arg.h>
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 
 namespace torchamp {
 inline namespace v0 {
+
+/// What a GradScaler does when many steps in a row were skipped: the run no longer learns.
+enum class ManySkips {
+  Warn,   ///< a LibTorch warning
+  Throw,  ///< [E16], out of update()
+  Call,   ///< `many_skips_callback`
+};
 
 /// How a GradScaler behaves. The first five are those of `torch.amp.GradScaler`, with its defaults.
 struct GradScalerOptions {
@@ -30,6 +38,13 @@ struct GradScalerOptions {
   /// The scale never leaves [min_scale, max_scale]. With a scale of 0 every gradient would be lost.
   TORCH_ARG(double, min_scale) = 1.0 / 16777216.0;  // 2^-24, the smallest float16
   TORCH_ARG(double, max_scale) = static_cast<double>((std::numeric_limits<float>::max)());
+
+  /// After so many skipped steps in a row, `on_many_skips` happens, once until a step is taken
+  /// again; 0 never. Steps that an optimizer decides on the device are not counted.
+  TORCH_ARG(int64_t, many_skips) = 25;
+  TORCH_ARG(ManySkips, on_many_skips) = ManySkips::Warn;
+  /// Called with the number of skips, if `on_many_skips` is `Call`.
+  TORCH_ARG(std::function<void(int64_t)>, many_skips_callback);
 };
 
 }  // namespace v0

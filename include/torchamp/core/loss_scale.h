@@ -73,7 +73,8 @@ inline void check_scale_range(const GradScalerOptions& options) {
                  "GradScaler: max_scale is ", options.max_scale(),
                  "; choose a finite float32 that is at least min_scale, ", options.min_scale());
   TORCHAMP_CHECK(
-      E08, options.init_scale() >= options.min_scale() && options.init_scale() <= options.max_scale(),
+      E08,
+      options.init_scale() >= options.min_scale() && options.init_scale() <= options.max_scale(),
       "GradScaler: init_scale is ", options.init_scale(), "; choose a number from min_scale, ",
       options.min_scale(), ", to max_scale, ", options.max_scale());
 }

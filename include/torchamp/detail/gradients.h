@@ -116,9 +116,9 @@ inline void Gradients::add(const at::Tensor& gradient, std::size_t group, std::s
                  index, " of group ", group, " has a ", dtype,
                  " gradient, which cannot be unscaled without losing what scaling saved; keep the"
                  " parameters in float32 and let AutocastGuard cast them");
-  TORCHAMP_CHECK(E10, can_be_unscaled(dtype) && has_reachable_values(gradient), caller, ": parameter ",
-                 index, " of group ", group, " has a gradient of dtype ", dtype, " and layout ",
-                 gradient.layout(),
+  TORCHAMP_CHECK(E10, can_be_unscaled(dtype) && has_reachable_values(gradient), caller,
+                 ": parameter ", index, " of group ", group, " has a gradient of dtype ", dtype,
+                 " and layout ", gradient.layout(),
                  "; float32, float64, bfloat16 and complex gradients are supported, strided or"
                  " sparse");
   gradients_.push_back(gradient);

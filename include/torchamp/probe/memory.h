@@ -74,9 +74,9 @@ class MemoryLedger : public c10::MemoryReportingInfoBase,
 /// Exact for what this thread and the backward threads it starts allocate; other threads are not
 /// seen. Costs a lock and a table entry an allocation while alive, nothing otherwise. Probes nest.
 /// Caveats: LibTorch has one place per thread for such reports, so a probe cannot start while the
-/// autograd profiler runs, and does not hear of allocations while a profiler started inside it runs.
-/// LibTorch may log that a block "was allocated before the profiling started": a tensor from before
-/// the scope was freed in it, which is fine and counts for nothing.
+/// autograd profiler runs, and does not hear of allocations while a profiler started inside it
+/// runs. LibTorch may log that a block "was allocated before the profiling started": a tensor from
+/// before the scope was freed in it, which is fine and counts for nothing.
 class MemoryProbe {
  public:
   /// Host sync: none.   Threads: ends on the thread that began, innermost first.
@@ -109,13 +109,13 @@ class MemoryProbe {
 namespace detail {
 
 inline void MemoryLedger::reportMemoryUsage(void* pointer, int64_t bytes,
-                                            std::size_t total_allocated,
-                                            std::size_t total_reserved, c10::Device device) {
+                                            std::size_t total_allocated, std::size_t total_reserved,
+                                            c10::Device device) {
   if (outer_) {
     outer_->reportMemoryUsage(pointer, bytes, total_allocated, total_reserved, device);
   }
-  const bool counted = device.type() == device_.type() &&
-                       (device_.is_cpu() || device.index() == device_.index());
+  const bool counted =
+      device.type() == device_.type() && (device_.is_cpu() || device.index() == device_.index());
   if (!counted) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!device.is_cpu()) {
