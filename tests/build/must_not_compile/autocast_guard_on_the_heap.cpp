@@ -6,8 +6,8 @@
 
 #include <torchamp/core/autocast.h>
 
-void region();
-void region() {
+void autocast_guard_on_the_heap();
+void autocast_guard_on_the_heap() {
 #ifdef TORCHAMP_RIGHT_WAY
   torchamp::AutocastGuard autocast(at::kCPU);
 #else

@@ -8,8 +8,8 @@
 
 #include <utility>
 
-void region();
-void region() {
+void moved_autocast_guard();
+void moved_autocast_guard() {
   torchamp::AutocastGuard autocast(at::kCPU);
 #ifndef TORCHAMP_RIGHT_WAY
   torchamp::AutocastGuard moved(std::move(autocast));

@@ -6,8 +6,8 @@
 
 #include <torchamp/core/autocast.h>
 
-void region();
-void region() {
+void unnamed_autocast_guard();
+void unnamed_autocast_guard() {
 #ifdef TORCHAMP_RIGHT_WAY
   torchamp::AutocastGuard autocast(at::kCPU);
 #else
