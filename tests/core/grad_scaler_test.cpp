@@ -10,6 +10,8 @@
 #include <functional>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 using torchamp::BasicGradScaler;
@@ -66,6 +68,10 @@ struct Snapshot {
 };
 
 }  // namespace
+
+static_assert(!std::is_copy_constructible_v<GradScaler>);
+static_assert(!std::is_copy_assignable_v<GradScaler>);
+static_assert(std::is_move_constructible_v<GradScaler>);
 
 // --- The everyday loop -------------------------------------------------------------------------
 
@@ -659,6 +665,18 @@ TEST_CASE("An interval lowered below the count of good steps grows at the next o
 TEST_CASE("Options that make no sense are refused when the scaler is made") {
   CHECK_ERROR(E08, GradScaler(GradScalerOptions().init_scale(0)));
   CHECK_ERROR(E08, GradScaler(GradScalerOptions().growth_factor(1)));
+}
+
+TEST_CASE("A scaler that was moved goes on where it was") {
+  Problem problem;
+  GradScaler first(small_numbers());
+  train_one_step(first, problem, 1);
+
+  GradScaler second(std::move(first));
+  train_one_step(second, problem, 1);
+
+  CHECK(second.get_scale() == 8);
+  CHECK(second.taken_steps() == 2);
 }
 
 // --- Disabled, and the constant scale ------------------------------------------------------------

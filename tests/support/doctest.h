@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The one place that includes doctest. LibTorch defines some of doctest's names as macros of its own, so it
-// comes first, gives them up, and doctest takes them. clang-format is off: the order is the point.
+// The one place that includes doctest. LibTorch defines some of doctest's names as macros of its
+// own, so it comes first, gives them up, and doctest takes them. clang-format is off: the order is
+// the point.
 
 // clang-format off
 #include <torch/torch.h>

@@ -24,6 +24,5 @@ std::string complaint_of(Function&& function) {
   CHECK(complaint_of([&] { (void)(__VA_ARGS__); }).substr(0, 15) == "[torchamp." #id "] ")
 
 /// Checks that `expression` throws a c10::ValueError with this text in it.
-#define CHECK_ERROR_SAYS(text, ...)                                 \
-  CHECK(complaint_of([&] { (void)(__VA_ARGS__); }).find(text) != \
-        std::string::npos)
+#define CHECK_ERROR_SAYS(text, ...) \
+  CHECK(complaint_of([&] { (void)(__VA_ARGS__); }).find(text) != std::string::npos)

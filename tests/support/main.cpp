@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The torchamp authors
 // SPDX-License-Identifier: MIT
 
-// doctest's runner, and two rules of ours: a filter that matches no test is a failure, and tests of the
-// suite "cuda" are skipped, with the reason said, where there is no GPU.
+// doctest's runner, and two rules of ours: a filter that matches no test is a failure, and tests of
+// the suite "cuda" are skipped, with the reason said, where there is no GPU.
 #define DOCTEST_CONFIG_IMPLEMENT
 
 #include "support/doctest.h"
@@ -47,8 +47,9 @@ bool asks_for_cuda(int argc, char** argv) {
 int main(int argc, char** argv) {
   doctest::Context context(argc, argv);
   if (!torch::cuda::is_available()) {
-    const char* reason = torch::hasCUDA() ? "no usable NVIDIA GPU on this machine"
-                                          : "LibTorch's CUDA half is not linked (TORCHAMP_WITH_CUDA)";
+    const char* reason = torch::hasCUDA()
+                             ? "no usable NVIDIA GPU on this machine"
+                             : "LibTorch's CUDA half is not linked (TORCHAMP_WITH_CUDA)";
     std::cout << "Tests of the suite \"cuda\" are skipped: " << reason << ".\n";
     if (asks_for_cuda(argc, argv)) return skipped;
     context.addFilter("test-suite-exclude", "cuda");

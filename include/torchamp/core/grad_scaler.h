@@ -44,6 +44,12 @@ class BasicGradScaler {
   /// Throws: [E08] for an option that makes no sense.
   explicit BasicGradScaler(const GradScalerOptions& options = {}) : policy_(options) {}
 
+  // A copy would share the scale's tensors with the original, and both would move them.
+  BasicGradScaler(const BasicGradScaler&) = delete;
+  BasicGradScaler& operator=(const BasicGradScaler&) = delete;
+  BasicGradScaler(BasicGradScaler&&) = default;
+  BasicGradScaler& operator=(BasicGradScaler&&) = default;
+
   /// `loss` times the scale, for calling `backward()` on. Multiplied in float32 if `loss` is half
   /// precision, which could not hold a large scale. The first call puts the scale on its device.
   /// Host sync: none.   Throws: [E07] unless `loss` is a floating-point tensor.
@@ -76,7 +82,7 @@ class BasicGradScaler {
 
   /// Moves the scale by what the steps since the last call found, and starts the next iteration.
   /// Host sync: none.   Throws: [E05] before scale(), [E06] if no optimizer was unscaled or
-  /// stepped.
+  /// stepped; [E16] after many skips in a row, if the options ask for that, when all else is done.
   void update();
 
   /// Sets the scale instead, keeping the count of good steps, and starts the next iteration.
