@@ -140,8 +140,7 @@ function(_torchamp_usage root version)
   # Nothing refers to torch_cuda, it registers its kernels as it loads: a linker would drop it as unneeded.
   _torchamp_want_cuda(usage_cuda)
   if(usage_cuda AND EXISTS "${lib}torch_cuda${so}")
-    list(APPEND usage_libraries
-         "-Wl,--push-state,--no-as-needed,\"${lib}torch_cuda${so}\",\"${lib}c10_cuda${so}\",--pop-state")
+    list(APPEND usage_libraries "-Wl,--push-state,--no-as-needed" "${lib}torch_cuda${so}" "${lib}c10_cuda${so}" "-Wl,--pop-state")
   else()
     set(usage_cuda OFF)
   endif()
