@@ -1,0 +1,329 @@
+// SPDX-FileCopyrightText: 2026 The torchamp authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// The rules of a gradient scaler in plain numbers, with nothing of torchamp in them: no tensors,
+/// no kernels, no weak pointers. Written from the documentation, to be compared with what it
+/// describes.
+namespace plain {
+
+enum class Kind { Float, Double, BFloat16, Half, Complex, Sparse, Int };
+
+/// The number that a tensor of this kind holds if it is given `x`.
+inline double rounded(Kind kind, double x) {
+  switch (kind) {
+    case Kind::Double:
+      return x;
+    case Kind::BFloat16:
+      return static_cast<float>(c10::BFloat16(static_cast<float>(x)));
+    case Kind::Half:
+      return static_cast<float>(c10::Half(static_cast<float>(x)));
+    default:
+      return static_cast<float>(x);
+  }
+}
+
+/// True where autograd's own gradients have this kind, so that a backward pass may add to one.
+inline bool has_backward(Kind kind) {
+  return kind == Kind::Float || kind == Kind::Double || kind == Kind::BFloat16 ||
+         kind == Kind::Half;
+}
+
+struct Gradient {
+  std::vector<double> values;  // of a sparse one, those at `sparse_places`; complex: pairs
+  bool divided = false;        // since the last update()
+};
+
+inline const std::vector<std::size_t>& sparse_places() {
+  static const std::vector<std::size_t> places{0, 2};
+  return places;
+}
+
+struct Parameter {
+  Kind kind;
+  std::vector<double> values;
+  std::optional<Gradient> gradient;
+};
+
+enum class Stage { Untouched, Unscaled, Stepped };
+
+struct Optimizer {
+  std::vector<std::size_t> parameters;  // numbers of parameters
+  std::vector<double> rates;            // one each
+  Stage stage = Stage::Untouched;
+  bool has_gradients = false;
+  bool overflowed = false;
+  bool host_knows = false;
+};
+
+struct Rules {
+  bool constant = false;
+  bool enabled = true;
+  double init_scale = 4, growth_factor = 2, backoff_factor = 0.5, min_scale = 1, max_scale = 1e30;
+  int64_t growth_interval = 2, hysteresis = 1, many_skips = 0;
+  bool consecutive_hysteresis = false;
+  bool many_skips_throw = false;  // else a callback is called
+};
+
+/// How a call ends: well (""), with an error's id ("E03"), or with the optimizer's own exception.
+using Outcome = std::string;
+inline const Outcome well;
+inline const Outcome optimizer_threw = "the optimizer's exception";
+
+class Scaler {
+ public:
+  Scaler(const Rules& rules_, std::vector<Parameter> parameters_,
+         std::vector<Optimizer> optimizers_)
+      : rules(rules_), parameters(std::move(parameters_)), optimizers(std::move(optimizers_)) {}
+
+  double factor() const { return rules.enabled ? scale : 1.0; }
+
+  Outcome scale_loss(bool is_floating_point) {
+    if (!rules.enabled) return well;
+    if (!is_floating_point) return "E07";
+    if (!on_device) {
+      on_device = true;
+      scale = static_cast<float>(rules.init_scale);
+      tracker = 0;
+      hysteresis_left = rules.hysteresis;
+    }
+    return well;
+  }
+
+  /// The gradient of `slope` times each number of the optimizer's parameters.
+  void backward(std::size_t which, double slope) {
+    for (const auto number : optimizers[which].parameters) {
+      auto& parameter = parameters[number];
+      if (!has_backward(parameter.kind)) continue;
+      const double arrives = rounded(parameter.kind, factor());
+      const double added = rounded(parameter.kind, arrives * slope);
+      if (!parameter.gradient) {
+        parameter.gradient = Gradient{std::vector<double>(parameter.values.size(), added)};
+      } else {
+        for (auto& value : parameter.gradient->values) {
+          value = rounded(parameter.kind, value + added);
+        }
+      }
+    }
+  }
+
+  void zero_grad(std::size_t which, bool set_to_none) {
+    for (const auto number : optimizers[which].parameters) {
+      auto& gradient = parameters[number].gradient;
+      if (!gradient) continue;
+      if (set_to_none) {
+        gradient.reset();
+      } else {
+        std::fill(gradient->values.begin(), gradient->values.end(), 0.0);
+      }
+    }
+  }
+
+  Outcome unscale(std::size_t which) {
+    if (!rules.enabled) return well;
+    if (!on_device) return "E05";
+    if (optimizers[which].stage != Stage::Untouched) return "E03";
+    return divide(optimizers[which]);
+  }
+
+  Outcome step(std::size_t which, bool throws) {
+    auto& optimizer = optimizers[which];
+    status = "";
+    if (!rules.enabled) {
+      if (throws) return optimizer_threw;
+      descend(optimizer);
+      status = "taken";
+      return well;
+    }
+    if (!on_device) return "E05";
+    if (optimizer.stage == Stage::Stepped) return "E04";
+    if (optimizer.stage == Stage::Untouched) {
+      const auto outcome = divide(optimizer);
+      if (outcome != well) return outcome;
+    }
+    if (!optimizer.has_gradients) {
+      status = "no gradients";
+    } else {
+      optimizer.host_knows = true;
+      if (!optimizer.overflowed) {
+        if (throws) return optimizer_threw;
+        descend(optimizer);
+      }
+      status = optimizer.overflowed ? "skipped" : "taken";
+      ++(optimizer.overflowed ? skipped : taken);
+    }
+    optimizer.stage = Stage::Stepped;
+    return well;
+  }
+
+  Outcome update() {
+    if (!rules.enabled) return well;
+    if (!on_device) return "E05";
+    bool any_touched = false, any_gradients = false, overflow = false, host_knows = true;
+    for (const auto& optimizer : optimizers) {
+      if (optimizer.stage == Stage::Untouched) continue;
+      any_touched = true;
+      if (!optimizer.has_gradients) continue;
+      any_gradients = true;
+      overflow = overflow || optimizer.overflowed;
+      host_knows = host_knows && optimizer.host_knows;
+    }
+    if (!any_touched && touched_before_rebuild.empty()) return "E06";
+    for (const auto& gone : touched_before_rebuild) {
+      if (!gone.has_gradients) continue;
+      any_gradients = true;
+      overflow = overflow || gone.overflowed;
+      host_knows = host_knows && gone.host_knows;
+    }
+    next_iteration();
+    if (!any_gradients) return well;
+    if (!rules.constant) move_scale(overflow);
+    if (host_knows) {
+      skips_in_a_row = overflow ? skips_in_a_row + 1 : 0;
+      if (rules.many_skips != 0 && skips_in_a_row == rules.many_skips) {
+        if (rules.many_skips_throw) return "E16";
+        ++alarms;
+      }
+    }
+    return well;
+  }
+
+  /// By number, which is checked, or by tensor, whose value is not.
+  Outcome update(double new_scale, bool checked) {
+    if (!rules.enabled) return well;
+    if (!on_device) return "E05";
+    if (checked && !(new_scale >= rules.min_scale && new_scale <= rules.max_scale)) return "E12";
+    scale = static_cast<float>(new_scale);
+    next_iteration();
+    return well;
+  }
+  Outcome update_with_wrong_tensor() const {
+    if (!rules.enabled) return well;
+    return on_device ? "E12" : "E05";
+  }
+
+  Outcome set_growth_factor(double factor) {
+    if (!(factor > 1) || !std::isfinite(factor)) return "E08";
+    rules.growth_factor = factor;
+    return well;
+  }
+  Outcome set_backoff_factor(double factor) {
+    if (!(factor > 0 && factor < 1)) return "E08";
+    rules.backoff_factor = factor;
+    return well;
+  }
+  Outcome set_growth_interval(int64_t steps) {
+    if (steps < 1 || steps > std::numeric_limits<int32_t>::max()) return "E08";
+    rules.growth_interval = steps;
+    tracker = std::min(tracker, steps - 1);  // the next good step grows; none is missed
+    return well;
+  }
+
+  /// An optimizer made where another one was is a new one; what the old one found still counts.
+  void rebuild(std::size_t which) {
+    auto& optimizer = optimizers[which];
+    if (optimizer.stage != Stage::Untouched) touched_before_rebuild.push_back(optimizer);
+    optimizer.stage = Stage::Untouched;
+  }
+
+  double get_scale() const {
+    if (!rules.enabled) return 1;
+    return on_device ? scale : static_cast<float>(rules.init_scale);
+  }
+  int64_t growth_tracker() const { return rules.enabled && on_device ? tracker : 0; }
+
+  Rules rules;
+  std::vector<Parameter> parameters;
+  std::vector<Optimizer> optimizers;
+  bool on_device = false;
+  double scale = 0;
+  int64_t tracker = 0, hysteresis_left = 0, taken = 0, skipped = 0, skips_in_a_row = 0, alarms = 0;
+  std::string status;  // what the last step() said
+
+ private:
+  Outcome divide(Optimizer& optimizer) {
+    for (const auto number : optimizer.parameters) {
+      if (!parameters[number].gradient) continue;
+      if (parameters[number].kind == Kind::Half) return "E09";
+      if (parameters[number].kind == Kind::Int) return "E10";
+    }
+    for (const auto number : optimizer.parameters) {
+      const auto& gradient = parameters[number].gradient;
+      if (gradient && gradient->divided) return "E11";
+    }
+    const double inverse = static_cast<float>(1 / scale);
+    optimizer.stage = Stage::Unscaled;
+    optimizer.has_gradients = optimizer.overflowed = optimizer.host_knows = false;
+    for (const auto number : optimizer.parameters) {
+      auto& parameter = parameters[number];
+      if (!parameter.gradient) continue;
+      optimizer.has_gradients = true;
+      parameter.gradient->divided = true;
+      for (auto& value : parameter.gradient->values) {
+        value = rounded(parameter.kind, value * inverse);
+        if (!std::isfinite(value)) optimizer.overflowed = true;
+      }
+    }
+    return well;
+  }
+
+  /// Stochastic gradient descent.
+  void descend(const Optimizer& optimizer) {
+    for (std::size_t i = 0; i < optimizer.parameters.size(); ++i) {
+      auto& parameter = parameters[optimizer.parameters[i]];
+      if (!parameter.gradient) continue;
+      for (std::size_t j = 0; j < parameter.gradient->values.size(); ++j) {
+        auto& value = parameter.values[parameter.kind == Kind::Sparse ? sparse_places()[j] : j];
+        double change = -optimizer.rates[i] * parameter.gradient->values[j];
+        // A complex tensor is multiplied by the complex number (-rate, 0), where 0 times inf is
+        // NaN.
+        if (parameter.kind == Kind::Complex) change += 0 * parameter.gradient->values[j ^ 1];
+        value = rounded(parameter.kind, value + change);
+      }
+    }
+  }
+
+  void move_scale(bool overflow) {
+    const auto bounded = [this](double x) {
+      return static_cast<double>(
+          static_cast<float>(std::clamp(x, rules.min_scale, rules.max_scale)));
+    };
+    if (overflow) {
+      tracker = 0;
+      if (hysteresis_left > 0) --hysteresis_left;
+      if (hysteresis_left == 0) scale = bounded(scale * rules.backoff_factor);
+      return;
+    }
+    if (rules.consecutive_hysteresis) hysteresis_left = rules.hysteresis;
+    if (++tracker < rules.growth_interval) return;
+    tracker = 0;
+    hysteresis_left = rules.hysteresis;
+    const double grown = scale * rules.growth_factor;
+    if (std::isfinite(static_cast<float>(grown))) scale = bounded(grown);
+  }
+
+  void next_iteration() {
+    for (auto& optimizer : optimizers) optimizer.stage = Stage::Untouched;
+    for (auto& parameter : parameters) {
+      if (parameter.gradient) parameter.gradient->divided = false;
+    }
+    touched_before_rebuild.clear();
+  }
+
+  std::vector<Optimizer> touched_before_rebuild;
+};
+
+}  // namespace plain
