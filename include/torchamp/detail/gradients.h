@@ -3,6 +3,7 @@
 #pragma once
 
 #include <torchamp/detail/check.h>
+#include <torchamp/detail/parameters.h>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/view_as_real.h>
@@ -11,6 +12,7 @@
 
 #include <cstddef>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace torchamp {
@@ -25,32 +27,43 @@ struct GradientGroup {
   std::vector<at::Tensor> values;
 };
 
-/// The gradients of one optimizer, found in a single walk over its parameter groups.
+/// Whether half-precision gradients may be unscaled: float32 master weights must stand behind them.
+enum class HalfGradients { Refused, Allowed };
+
+/// The gradients of an optimizer or of a range of parameters, found in a single walk.
 /// A parameter that stands in two groups is visited once, so nothing is unscaled twice.
 class Gradients {
  public:
-  /// Host sync: none.
-  /// Throws: [E09] for a float16 gradient, [E10] for a layout or dtype that cannot be unscaled;
-  /// the whole walk comes before any change, so every gradient is as it was.
-  template <class Optimizer>
-  static Gradients of(Optimizer& optimizer, const char* caller);
+  /// Host sync: none, but for coalescing a float16 sparse gradient.
+  /// Throws: [E09] for a float16 gradient where that is refused, [E10] for a layout or dtype that
+  /// cannot be unscaled; the walk changes nothing, so every gradient is as it was.
+  template <class Owner>
+  static Gradients of(Owner& owner, HalfGradients half, const char* caller);
 
   bool empty() const { return gradients_.empty(); }
   std::size_t size() const { return gradients_.size(); }
   const std::vector<at::Tensor>& tensors() const { return gradients_; }
   const std::vector<GradientGroup>& groups() const { return groups_; }
 
+  /// Gives their parameters the gradients that had to be coalesced; `groups()` is about these.
+  void put_coalesced() const {
+    for (const auto& [parameter, gradient] : coalesced_) parameter.mutable_grad() = gradient;
+  }
+
  private:
-  void add(const at::Tensor& gradient, std::size_t group, std::size_t index, const char* caller);
+  template <class Place>
+  void add(const at::Tensor& parameter, HalfGradients half, const char* caller, const Place& place);
   std::vector<at::Tensor>& bucket(const at::Tensor& values);
 
   std::vector<at::Tensor> gradients_;
   std::vector<GradientGroup> groups_;
+  std::vector<std::pair<at::Tensor, at::Tensor>> coalesced_;  // parameter, gradient
 };
 
-/// True for the dtypes that have kernels here and lose nothing by being unscaled.
+/// True for the dtypes that have kernels here.
 inline bool can_be_unscaled(at::ScalarType dtype) {
   switch (dtype) {
+    case at::kHalf:
     case at::kFloat:
     case at::kDouble:
     case at::kBFloat16:
@@ -90,37 +103,39 @@ inline at::Tensor reachable_values(const at::Tensor& gradient) {
   return values;
 }
 
-template <class Optimizer>
-Gradients Gradients::of(Optimizer& optimizer, const char* caller) {
+template <class Owner>
+Gradients Gradients::of(Owner& owner, HalfGradients half, const char* caller) {
   Gradients found;
   std::unordered_set<const c10::TensorImpl*> seen;
-  std::size_t group_number = 0;
-  for (auto& group : optimizer.param_groups()) {
-    std::size_t index = 0;
-    for (const at::Tensor& parameter : group.params()) {
-      const at::Tensor& gradient = parameter.grad();
-      if (gradient.defined() && seen.insert(gradient.unsafeGetTensorImpl()).second) {
-        found.add(gradient, group_number, index, caller);
-      }
-      ++index;
+  for_each_parameter(owner, [&](const at::Tensor& parameter, const auto& place) {
+    const at::Tensor& gradient = parameter.grad();
+    if (gradient.defined() && seen.insert(gradient.unsafeGetTensorImpl()).second) {
+      found.add(parameter, half, caller, place);
     }
-    ++group_number;
-  }
+  });
   return found;
 }
 
-inline void Gradients::add(const at::Tensor& gradient, std::size_t group, std::size_t index,
-                           const char* caller) {
+template <class Place>
+void Gradients::add(const at::Tensor& parameter, HalfGradients half, const char* caller,
+                    const Place& place) {
+  at::Tensor gradient = parameter.grad();
   const auto dtype = gradient.scalar_type();
-  TORCHAMP_CHECK(E09, dtype != at::kHalf && dtype != at::kComplexHalf, caller, ": parameter ",
-                 index, " of group ", group, " has a ", dtype,
-                 " gradient, which cannot be unscaled without losing what scaling saved; keep the"
-                 " parameters in float32 and let AutocastGuard cast them");
-  TORCHAMP_CHECK(E10, can_be_unscaled(dtype) && has_reachable_values(gradient), caller,
-                 ": parameter ", index, " of group ", group, " has a gradient of dtype ", dtype,
+  TORCHAMP_CHECK(E09, half == HalfGradients::Allowed || dtype != at::kHalf, caller, ": ", place(),
+                 ", of shape ", parameter.sizes(),
+                 ", has a Half gradient, which cannot be unscaled without losing what scaling"
+                 " saved; keep the parameters in float32 and let AutocastGuard cast them, or give"
+                 " the scaler an AmpOptimizer that has master weights");
+  TORCHAMP_CHECK(E10, can_be_unscaled(dtype) && has_reachable_values(gradient), caller, ": ",
+                 place(), ", of shape ", parameter.sizes(), ", has a gradient of dtype ", dtype,
                  " and layout ", gradient.layout(),
                  "; float32, float64, bfloat16 and complex gradients are supported, strided or"
                  " sparse");
+  if (dtype == at::kHalf && gradient.layout() == c10::kSparse && !gradient.is_coalesced()) {
+    // Two finite values at one index may have a sum that float16 cannot hold.
+    gradient = gradient.coalesce();
+    coalesced_.emplace_back(parameter, gradient);
+  }
   gradients_.push_back(gradient);
   const at::Tensor values = reachable_values(gradient);
   if (values.numel() > 0) bucket(values).push_back(values);
