@@ -42,9 +42,12 @@ inline bool has_backward(Kind kind) {
          kind == Kind::Half;
 }
 
+enum class DividedBy { Nobody, Optimizer, Range };
+
 struct Gradient {
   std::vector<double> values;  // of a sparse one, those at `sparse_places`; complex: pairs
-  bool divided = false;        // since the last update()
+  DividedBy divided_by = DividedBy::Nobody;  // since the last update()
+  std::size_t entry = 0;                     // and in which entry that is written down
 };
 
 inline const std::vector<std::size_t>& sparse_places() {
@@ -58,15 +61,22 @@ struct Parameter {
   std::optional<Gradient> gradient;
 };
 
-enum class Stage { Untouched, Unscaled, Stepped };
-
 struct Optimizer {
-  std::vector<std::size_t> parameters;  // numbers of parameters
+  std::vector<std::size_t> parameters;  // their numbers
   std::vector<double> rates;            // one each
-  Stage stage = Stage::Untouched;
+  bool has_master_weights = false;
+  bool decides_on_device = false;
+};
+
+/// What is known, in one iteration, of an optimizer or of a range of parameters.
+struct Entry {
+  std::optional<std::size_t> optimizer;  // none: a range
+  std::vector<std::size_t> parameters;
+  bool stepped = false;
   bool has_gradients = false;
   bool overflowed = false;
   bool host_knows = false;
+  std::vector<std::size_t> ranges = {};  // entries that its gradients were divided in before
 };
 
 struct Rules {
@@ -135,12 +145,25 @@ class Scaler {
   Outcome unscale(std::size_t which) {
     if (!rules.enabled) return well;
     if (!on_device) return "E05";
-    if (optimizers[which].stage != Stage::Untouched) return "E03";
-    return divide(optimizers[which]);
+    if (find(which) != nullptr) return "E03";
+    const auto& optimizer = optimizers[which];
+    const auto outcome = may_divide(optimizer.parameters, optimizer.has_master_weights);
+    if (outcome != well) return outcome;
+    divide(Entry{which, optimizer.parameters});
+    return well;
+  }
+
+  Outcome unscale_range(const std::vector<std::size_t>& range) {
+    if (!rules.enabled) return well;
+    if (!on_device) return "E05";
+    const auto outcome = may_divide(range, /*half_too=*/false);
+    if (outcome != well) return outcome;
+    divide(Entry{std::nullopt, range});
+    return well;
   }
 
   Outcome step(std::size_t which, bool throws) {
-    auto& optimizer = optimizers[which];
+    const auto& optimizer = optimizers[which];
     status = "";
     if (!rules.enabled) {
       if (throws) return optimizer_threw;
@@ -149,50 +172,51 @@ class Scaler {
       return well;
     }
     if (!on_device) return "E05";
-    if (optimizer.stage == Stage::Stepped) return "E04";
-    if (optimizer.stage == Stage::Untouched) {
-      const auto outcome = divide(optimizer);
+    if (find(which) == nullptr) {
+      const auto outcome = divide_for_step(which);
       if (outcome != well) return outcome;
     }
-    if (!optimizer.has_gradients) {
+    Entry& entry = *find(which);
+    if (entry.stepped) return "E04";
+    if (!entry.has_gradients) {
       status = "no gradients";
     } else {
-      optimizer.host_knows = true;
-      if (!optimizer.overflowed) {
-        if (throws) return optimizer_threw;
-        descend(optimizer);
+      if (!optimizer.decides_on_device) {
+        entry.host_knows = true;
+        if (!entry.overflowed) {
+          for (const auto range : entry.ranges) entries[range].host_knows = true;
+        }
       }
-      status = optimizer.overflowed ? "skipped" : "taken";
-      ++(optimizer.overflowed ? skipped : taken);
+      if (throws && (optimizer.decides_on_device || !entry.overflowed)) return optimizer_threw;
+      if (!entry.overflowed) descend(optimizer);
+      status = entry.overflowed ? "skipped" : "taken";
+      ++(entry.overflowed ? skipped : taken);
     }
-    optimizer.stage = Stage::Stepped;
+    entry.stepped = true;
     return well;
+  }
+
+  Outcome step_with_closure(std::size_t which) {
+    return rules.enabled ? "E19" : step(which, /*throws=*/false);
   }
 
   Outcome update() {
     if (!rules.enabled) return well;
     if (!on_device) return "E05";
-    bool any_touched = false, any_gradients = false, overflow = false, host_knows = true;
-    for (const auto& optimizer : optimizers) {
-      if (optimizer.stage == Stage::Untouched) continue;
-      any_touched = true;
-      if (!optimizer.has_gradients) continue;
+    if (entries.empty()) return "E06";
+    bool any_gradients = false, overflow = false, known_overflow = false, all_known = true;
+    for (const auto& entry : entries) {
+      if (!entry.has_gradients) continue;
       any_gradients = true;
-      overflow = overflow || optimizer.overflowed;
-      host_knows = host_knows && optimizer.host_knows;
-    }
-    if (!any_touched && touched_before_rebuild.empty()) return "E06";
-    for (const auto& gone : touched_before_rebuild) {
-      if (!gone.has_gradients) continue;
-      any_gradients = true;
-      overflow = overflow || gone.overflowed;
-      host_knows = host_knows && gone.host_knows;
+      overflow = overflow || entry.overflowed;
+      known_overflow = known_overflow || (entry.host_knows && entry.overflowed);
+      all_known = all_known && entry.host_knows;
     }
     next_iteration();
     if (!any_gradients) return well;
     if (!rules.constant) move_scale(overflow);
-    if (host_knows) {
-      skips_in_a_row = overflow ? skips_in_a_row + 1 : 0;
+    if (known_overflow || all_known) {
+      skips_in_a_row = known_overflow ? skips_in_a_row + 1 : 0;
       if (rules.many_skips != 0 && skips_in_a_row == rules.many_skips) {
         if (rules.many_skips_throw) return "E16";
         ++alarms;
@@ -232,11 +256,11 @@ class Scaler {
     return well;
   }
 
-  /// An optimizer made where another one was is a new one; what the old one found still counts.
-  void rebuild(std::size_t which) {
-    auto& optimizer = optimizers[which];
-    if (optimizer.stage != Stage::Untouched) touched_before_rebuild.push_back(optimizer);
-    optimizer.stage = Stage::Untouched;
+  /// An optimizer made where another one was is a new one if it is over other parameters; what was
+  /// found through the old one still counts.
+  void rebuild(std::size_t which, const std::vector<std::size_t>& over) {
+    optimizers[which].parameters = over;
+    optimizers[which].rates.assign(over.size(), 1.0);
   }
 
   double get_scale() const {
@@ -248,36 +272,89 @@ class Scaler {
   Rules rules;
   std::vector<Parameter> parameters;
   std::vector<Optimizer> optimizers;
+  std::vector<Entry> entries;  // of this iteration
   bool on_device = false;
   double scale = 0;
   int64_t tracker = 0, hysteresis_left = 0, taken = 0, skipped = 0, skips_in_a_row = 0, alarms = 0;
   std::string status;  // what the last step() said
 
  private:
-  Outcome divide(Optimizer& optimizer) {
-    for (const auto number : optimizer.parameters) {
-      if (!parameters[number].gradient) continue;
-      if (parameters[number].kind == Kind::Half) return "E09";
-      if (parameters[number].kind == Kind::Int) return "E10";
-    }
-    for (const auto number : optimizer.parameters) {
-      const auto& gradient = parameters[number].gradient;
-      if (gradient && gradient->divided) return "E11";
-    }
-    const double inverse = static_cast<float>(1 / scale);
-    optimizer.stage = Stage::Unscaled;
-    optimizer.has_gradients = optimizer.overflowed = optimizer.host_knows = false;
-    for (const auto number : optimizer.parameters) {
-      auto& parameter = parameters[number];
-      if (!parameter.gradient) continue;
-      optimizer.has_gradients = true;
-      parameter.gradient->divided = true;
-      for (auto& value : parameter.gradient->values) {
-        value = rounded(parameter.kind, value * inverse);
-        if (!std::isfinite(value)) optimizer.overflowed = true;
+  Entry* find(std::size_t which) {
+    for (auto& entry : entries) {
+      if (entry.optimizer == which && entry.parameters == optimizers[which].parameters) {
+        return &entry;
       }
     }
+    return nullptr;
+  }
+
+  std::vector<Gradient*> gradients_of(const std::vector<std::size_t>& numbers) {
+    std::vector<Gradient*> gradients;
+    for (const auto number : numbers) {
+      if (parameters[number].gradient) gradients.push_back(&*parameters[number].gradient);
+    }
+    return gradients;
+  }
+
+  Outcome kinds_can_be_divided(const std::vector<std::size_t>& numbers, bool half_too) {
+    for (const auto number : numbers) {
+      if (!parameters[number].gradient) continue;
+      if (parameters[number].kind == Kind::Half && !half_too) return "E09";
+      if (parameters[number].kind == Kind::Int) return "E10";
+    }
     return well;
+  }
+
+  Outcome may_divide(const std::vector<std::size_t>& numbers, bool half_too) {
+    const auto outcome = kinds_can_be_divided(numbers, half_too);
+    if (outcome != well) return outcome;
+    for (const auto* gradient : gradients_of(numbers)) {
+      if (gradient->divided_by == DividedBy::Range) return "E03";
+      if (gradient->divided_by == DividedBy::Optimizer) return "E11";
+    }
+    return well;
+  }
+
+  /// Of the gradients of an optimizer, all or none may have been divided in ranges.
+  Outcome divide_for_step(std::size_t which) {
+    const auto& optimizer = optimizers[which];
+    const auto gradients = gradients_of(optimizer.parameters);
+    const auto outcome = kinds_can_be_divided(optimizer.parameters, optimizer.has_master_weights);
+    if (outcome != well) return outcome;
+    std::size_t in_ranges = 0, elsewhere = 0;
+    for (const auto* gradient : gradients) {
+      in_ranges += gradient->divided_by == DividedBy::Range ? 1 : 0;
+      elsewhere += gradient->divided_by == DividedBy::Optimizer ? 1 : 0;
+    }
+    if (elsewhere > 0 || (in_ranges > 0 && in_ranges < gradients.size())) return "E11";
+    if (in_ranges == 0) {
+      divide(Entry{which, optimizer.parameters});
+      return well;
+    }
+    Entry entry{which, optimizer.parameters};
+    entry.has_gradients = true;
+    for (const auto* gradient : gradients) {
+      entry.ranges.push_back(gradient->entry);
+      entry.overflowed = entry.overflowed || entries[gradient->entry].overflowed;
+    }
+    entries.push_back(entry);
+    return well;
+  }
+
+  void divide(Entry entry) {
+    const double inverse = static_cast<float>(1 / scale);
+    for (const auto number : entry.parameters) {
+      auto& parameter = parameters[number];
+      if (!parameter.gradient) continue;
+      entry.has_gradients = true;
+      parameter.gradient->divided_by = entry.optimizer ? DividedBy::Optimizer : DividedBy::Range;
+      parameter.gradient->entry = entries.size();
+      for (auto& value : parameter.gradient->values) {
+        value = rounded(parameter.kind, value * inverse);
+        if (!std::isfinite(value)) entry.overflowed = true;
+      }
+    }
+    entries.push_back(std::move(entry));
   }
 
   /// Stochastic gradient descent.
@@ -316,14 +393,11 @@ class Scaler {
   }
 
   void next_iteration() {
-    for (auto& optimizer : optimizers) optimizer.stage = Stage::Untouched;
+    entries.clear();
     for (auto& parameter : parameters) {
-      if (parameter.gradient) parameter.gradient->divided = false;
+      if (parameter.gradient) parameter.gradient->divided_by = DividedBy::Nobody;
     }
-    touched_before_rebuild.clear();
   }
-
-  std::vector<Optimizer> touched_before_rebuild;
 };
 
 }  // namespace plain
