@@ -374,22 +374,21 @@ class Scaler {
   }
 
   void move_scale(bool overflow) {
-    const auto bounded = [this](double x) {
-      return static_cast<double>(
-          static_cast<float>(std::clamp(x, rules.min_scale, rules.max_scale)));
-    };
     if (overflow) {
       tracker = 0;
       if (hysteresis_left > 0) --hysteresis_left;
-      if (hysteresis_left == 0) scale = bounded(scale * rules.backoff_factor);
-      return;
+      if (hysteresis_left == 0) scale *= rules.backoff_factor;
+    } else {
+      if (rules.consecutive_hysteresis) hysteresis_left = rules.hysteresis;
+      if (++tracker >= rules.growth_interval) {
+        tracker = 0;
+        hysteresis_left = rules.hysteresis;
+        const double grown = scale * rules.growth_factor;
+        if (std::isfinite(static_cast<float>(grown))) scale = grown;
+      }
     }
-    if (rules.consecutive_hysteresis) hysteresis_left = rules.hysteresis;
-    if (++tracker < rules.growth_interval) return;
-    tracker = 0;
-    hysteresis_left = rules.hysteresis;
-    const double grown = scale * rules.growth_factor;
-    if (std::isfinite(static_cast<float>(grown))) scale = bounded(grown);
+    // Also if it has not moved: update(tensor) does not look at what it is given.
+    scale = static_cast<float>(std::clamp(scale, rules.min_scale, rules.max_scale));
   }
 
   void next_iteration() {
