@@ -9,6 +9,7 @@
 #include "peers/one_parameter.h"
 #include "support/doctest.h"
 
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <memory>
@@ -81,7 +82,7 @@ TEST_CASE("Random good and overflowing steps move the scale on the device as in 
       CAPTURE(step);
       const bool overflow = between(random, 0, 3) == 0;
       plain = policy.next(plain, overflow);
-      tensors.move_(policy, torch::full({}, overflow ? 1.0 : 0.0));
+      tensors.move_(policy, torch::full({}, overflow ? 1.0 : 0.0), overflow);
       const auto on_device = tensors.read();
       REQUIRE(on_device.scale == plain.scale);
       REQUIRE(on_device.growth_tracker == plain.growth_tracker);
@@ -139,6 +140,30 @@ TEST_CASE("An inf or NaN is found at the first, middle and last place of tensors
           }
         }
       }
+    }
+  }
+}
+
+TEST_CASE("After unscale_ the norm of many gradients is that of the true ones, inf if one is inf") {
+  for (const bool overflows : {false, true}) {
+    CAPTURE(overflows);
+    std::vector<torch::Tensor> parameters;
+    for (const int64_t size : {65536, 65537, 333, 1}) {
+      parameters.push_back(torch::zeros({size}, torch::requires_grad()));
+      parameters.back().mutable_grad() = torch::full({size}, 4.0);
+    }
+    if (overflows) parameters[1].mutable_grad()[65536] = infinity;
+    torch::optim::SGD optimizer(parameters, 1.0);
+    GradScaler scaler(GradScalerOptions().init_scale(4));
+    scaler.scale(torch::ones({}));
+
+    scaler.unscale_(optimizer);
+    const double norm = torch::nn::utils::clip_grad_norm_(parameters, /*max_norm=*/1e9);
+
+    if (overflows) {
+      CHECK(norm == infinity);
+    } else {
+      CHECK(norm == doctest::Approx(std::sqrt(65536 + 65537 + 333 + 1)));
     }
   }
 }

@@ -3,6 +3,7 @@
 
 // The behaviours that PyTorch's own tests ask of its GradScaler, asked of ours. tests/PEER_TESTS.md
 // says which test here stands for which test there.
+#include <torchamp/core/amp_optimizer.h>
 #include <torchamp/core/autocast.h>
 #include <torchamp/core/grad_scaler.h>
 
@@ -464,6 +465,174 @@ TEST_CASE("Four float16 iterations with SGD, Adam and AdamW end near four in flo
     // moves its parameter as far as any other: by at most a rate of 0.01 each step.
     const double tolerance = which == 0 ? 1e-3 : 1e-2;
     CHECK(torch::allclose(scaled.parameters(), control.parameters(), /*rtol=*/0, tolerance));
+  }
+}
+
+TEST_CASE(
+    "A float16 overflow made by the scale itself is found, and the scale follows the inputs") {
+  auto weight = torch::ones({100}, torch::requires_grad());
+  torch::optim::SGD optimizer(std::vector<torch::Tensor>{weight}, 0.1);
+  GradScaler scaler(GradScalerOptions().init_scale(4).growth_interval(2000));
+  struct Expected {
+    float input, gradient;
+    double scale;
+    int64_t tracker;
+  };
+  // 4 times 20000 is more than float16 holds, and so is 2 times 40000.
+  for (const auto& expected : {Expected{5, 20, 4, 1}, Expected{20000, infinity, 2, 0},
+                               Expected{5, 10, 2, 1}, Expected{40000, infinity, 1, 0}}) {
+    CAPTURE(expected.input);
+    optimizer.zero_grad();
+    const auto loss = (weight.to(torch::kHalf) * expected.input).sum();
+    scaler.scale(loss).backward();
+    CHECK(weight.grad().eq(expected.gradient).all().item<bool>());
+    scaler.step(optimizer);
+    scaler.update();
+    CHECK(scaler.get_scale() == expected.scale);
+    CHECK(scaler.growth_tracker() == expected.tracker);
+  }
+}
+
+// --- Optimizers that know of scaling -------------------------------------------------------------
+
+namespace {
+
+/// Adam by LibTorch's fused kernel, which is handed what was found and decides by itself.
+class FusedAdam : public torch::optim::SGD, public torchamp::AmpOptimizer {
+ public:
+  explicit FusedAdam(const std::vector<torch::Tensor>& parameters)
+      : torch::optim::SGD(parameters, torch::optim::SGDOptions(rate)) {
+    for (const auto& parameter : parameters) {
+      averages_.push_back(torch::zeros_like(parameter));
+      squares_.push_back(torch::zeros_like(parameter));
+      steps_.push_back(torch::zeros({}));
+    }
+  }
+
+  bool decides_on_device() const override { return true; }
+  void step_unless(const at::Tensor& found_inf) override {
+    torch::NoGradGuard no_grad;
+    const auto& parameters = param_groups()[0].params();
+    std::vector<torch::Tensor> gradients;
+    for (const auto& parameter : parameters) gradients.push_back(parameter.grad());
+    for (auto& step : steps_) step.add_(1);
+    at::_fused_adam_(parameters, gradients, averages_, squares_, /*max_exp_avg_sqs=*/{}, steps_,
+                     rate, /*beta1=*/0.9, /*beta2=*/0.999, /*weight_decay=*/0.0, /*eps=*/1e-8,
+                     /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{}, found_inf);
+    for (auto& step : steps_) step.sub_(found_inf);
+    handed = found_inf;
+  }
+  torch::Tensor step(LossClosure /*closure*/ = nullptr) override {
+    ++plain_steps;
+    return {};
+  }
+
+  double steps() const { return steps_[0].item<double>(); }
+
+  static constexpr double rate = 1e-2;
+  int plain_steps = 0;
+  torch::Tensor handed;
+
+ private:
+  std::vector<torch::Tensor> averages_, squares_, steps_;
+};
+
+struct SgdWithMasterWeights : torch::optim::SGD, torchamp::AmpOptimizer {
+  using torch::optim::SGD::SGD;
+  bool has_master_weights() const override { return true; }
+};
+
+}  // namespace
+
+TEST_CASE("An optimizer that decides on the device is handed what was found, others are not") {
+  auto parameter = torch::ones({1}, torch::requires_grad());
+  FusedAdam fused({parameter});
+  torch::optim::SGD plain(std::vector<torch::Tensor>{torch::ones({1}, torch::requires_grad())},
+                          1.0);
+  GradScaler scaler(GradScalerOptions().init_scale(4));
+  scaler.scale((parameter + plain.param_groups()[0].params()[0]).sum()).backward();
+
+  CHECK(scaler.step(fused).taken());
+  CHECK(scaler.step(plain).taken());
+
+  CHECK(fused.handed.item<float>() == 0);
+  CHECK(fused.plain_steps == 0);
+  CHECK(parameter.grad().item<float>() == 1);
+  CHECK(plain.param_groups()[0].params()[0].item<float>() == 0);
+}
+
+TEST_CASE("A fused optimizer leaves parameters and step count alone where an inf was found") {
+  auto parameter = torch::ones({3}, torch::requires_grad());
+  FusedAdam optimizer({parameter});
+  GradScaler scaler(GradScalerOptions().init_scale(4));
+  for (const float factor : {infinity, 1.0F, not_a_number}) {
+    optimizer.zero_grad();
+    scaler.scale((parameter * factor).sum()).backward();
+    const auto before = parameter.detach().clone();
+    const auto steps = optimizer.steps();
+
+    const bool taken = scaler.step(optimizer).taken();
+    scaler.update();
+
+    CHECK(taken == (factor == 1));
+    CHECK(optimizer.steps() == steps + (taken ? 1 : 0));
+    CHECK(parameter.equal(before) == !taken);
+  }
+}
+
+TEST_CASE("A fused optimizer trains under float16 autocast as its plain counterpart does") {
+  for (const bool separate_unscale : {false, true}) {
+    CAPTURE(separate_unscale);
+    Training plain([](auto parameters) {
+      return std::make_unique<torch::optim::Adam>(parameters, FusedAdam::rate);
+    });
+    Training fused(
+        [](auto parameters) { return std::make_unique<FusedAdam>(std::move(parameters)); });
+    auto plain_scaler = scaler_from_128(), fused_scaler = scaler_from_128();
+    for (const auto& batch : four_batches()) {
+      const auto train = [&](Training& training, GradScaler& scaler) {
+        training.optimizer->zero_grad();
+        const auto loss = torchamp::autocast(torch::kCPU, torchamp::AutocastOptions(torch::kHalf),
+                                             [&] { return loss_of(training, batch); });
+        scaler.scale(loss).backward();
+        overflow_at_skip_iteration(training.last_weight(), scaler, batch);
+        if (separate_unscale) scaler.unscale_(*training.optimizer);
+        scaler.step(*training.optimizer);
+        scaler.update();
+        return loss;
+      };
+      const auto loss = train(plain, plain_scaler), fused_loss = train(fused, fused_scaler);
+
+      CHECK(torch::allclose(loss, fused_loss, /*rtol=*/1e-3));
+      CHECK(plain_scaler.get_scale() == fused_scaler.get_scale());
+      if (batch.number == 0) CHECK(fused.gradients().equal(plain.gradients()));
+    }
+
+    CHECK(torch::allclose(fused.parameters(), plain.parameters(), /*rtol=*/0, /*atol=*/1e-3));
+    CHECK(dynamic_cast<FusedAdam&>(*fused.optimizer).steps() == 3);
+    CHECK(fused_scaler.taken_steps() == 3);
+    CHECK(fused_scaler.skipped_steps() == 1);
+  }
+}
+
+TEST_CASE("Float16 sparse gradients are summed before the check, where master weights allow them") {
+  // 64000 and 64000 at one place: each fits into float16, their sum does not.
+  for (const float value : {64000.0F, 8.0F}) {
+    CAPTURE(value);
+    auto parameter = torch::zeros({2}, torch::dtype(torch::kHalf).requires_grad(true));
+    const auto gradient = torch::sparse_coo_tensor(
+        torch::tensor({{1, 1}}), torch::tensor({value, value}).to(torch::kHalf), {2});
+    parameter.mutable_grad() = gradient;
+    torch::optim::SGD plain(std::vector<torch::Tensor>{parameter}, 1.0);
+    SgdWithMasterWeights master({parameter}, torch::optim::SGDOptions(1.0));
+    auto scaler = scaler_at_4();
+
+    CHECK_ERROR(E09, scaler.unscale_(plain));
+    CHECK(parameter.grad().is_same(gradient));
+    CHECK(gradient._values()[0].item<float>() == value);
+
+    CHECK(scaler.step(master).skipped() == (value == 64000));
+    CHECK(parameter[1].item<float>() == (value == 64000 ? 0 : -4));
   }
 }
 
