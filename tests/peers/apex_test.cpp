@@ -99,11 +99,11 @@ TEST_CASE("Random good and overflowing steps move the scale on the device as in 
 TEST_CASE("An inf or NaN is found at the first, middle and last place of tensors of any size") {
   // Sizes around those at which a kernel that works in pieces could drop or repeat an end.
   const std::vector<std::pair<int64_t, int64_t>> sizes{
-      {1, 333},     {333, 332},   {334, 1},       {777, 555},      {555, 65537},
-      {65537, 555}, {555, 65536}, {65536, 65535}, {33333, 4 * 333}};
+      {1, 333}, {334, 332}, {555, 65537}, {65536, 65535}, {33333, 4 * 333}};
   for (const auto dtype : {torch::kFloat, torch::kDouble, torch::kBFloat16}) {
     for (const auto& [first, second] : sizes) {
       for (const int repeats : {1, 5}) {
+        if (repeats > 1 && first + second > 40000) continue;  // many tensors, or large ones
         CAPTURE(dtype);
         CAPTURE(first);
         CAPTURE(second);
