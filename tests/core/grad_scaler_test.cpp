@@ -1025,3 +1025,17 @@ TEST_CASE("Losses in a list or a map come back in one") {
   CHECK(scaled_list.back().item<float>() == 8);
   CHECK(scaled_map.at("main").item<float>() == 4);
 }
+
+TEST_CASE("An expanded gradient is unscaled with the others") {
+  Problem a;
+  auto b = torch::full({3}, 10.0, torch::requires_grad());
+  torch::optim::SGD both(std::vector<torch::Tensor>{a.parameter, b}, 1.0);
+  GradScaler scaler(small_numbers());
+  scaler.scale(a.loss(3)).backward();
+  b.mutable_grad() = torch::full({1}, 8.0).expand({3});
+
+  CHECK(scaler.step(both).taken());
+
+  CHECK(a.value() == 7);
+  CHECK(b.eq(8).all().item<bool>());
+}

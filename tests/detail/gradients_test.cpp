@@ -79,7 +79,8 @@ TEST_CASE("The values of dense, sparse and complex gradients share memory with t
   const auto sparse = torch::sparse_coo_tensor(indices, torch::ones({2}), {3});
   const auto complex = torch::ones({2}, torch::kComplexFloat);
   for (const auto& gradient :
-       {torch::ones({2}), sparse, complex, complex.clone().conj(), torch::eye(2).to_sparse_csr()}) {
+       {torch::ones({2}), sparse, complex, complex.clone().conj(), torch::eye(2).to_sparse_csr(),
+        torch::imag(torch::full({2}, c10::complex<float>(0, -1)).conj())}) {
     CAPTURE(gradient.toString());
 
     auto values = torchamp::detail::reachable_values(gradient);
@@ -134,7 +135,7 @@ TEST_CASE("A sparse half gradient with duplicates is coalesced, at once or not a
   CHECK_FALSE(parameter.grad().is_coalesced());
   CHECK(gradients.groups()[0].values[0].isinf().all().item<bool>());
 
-  gradients.put_coalesced();
+  gradients.put_copies();
   CHECK(parameter.grad().is_coalesced());
   CHECK(parameter.grad().values().data_ptr() == gradients.groups()[0].values[0].data_ptr());
 }
@@ -151,4 +152,25 @@ TEST_CASE("A range of parameters is walked as an optimizer's are, and names its 
   const std::map<std::string, torch::Tensor> named{{"conv1.weight", range[2]}};
   CHECK_ERROR_SAYS("parameter \"conv1.weight\"",
                    Gradients::of(named, HalfGradients::Refused, "test()"));
+}
+
+TEST_CASE("A gradient that has one number for several places is copied, at once or not at all") {
+  auto parameter = parameter_with(torch::ones({1}).expand({3}));
+  auto optimizer = sgd({parameter});
+
+  const auto gradients = Gradients::of(optimizer, HalfGradients::Refused, "test()");
+  CHECK(parameter.grad().stride(0) == 0);
+
+  gradients.put_copies();
+  CHECK(parameter.grad().stride(0) == 1);
+  CHECK(parameter.grad().data_ptr() == gradients.groups()[0].values[0].data_ptr());
+}
+
+TEST_CASE("Two gradients over the same memory are visited once, and over a part are refused") {
+  const auto memory = torch::ones({4});
+  auto same = sgd({parameter_with(memory.view({2, 2})), parameter_with(memory.view({4}))});
+  auto part = sgd({parameter_with(memory.narrow(0, 0, 2)), parameter_with(memory)});
+
+  CHECK(Gradients::of(same, HalfGradients::Refused, "test()").groups()[0].values.size() == 1);
+  CHECK_ERROR(E10, Gradients::of(part, HalfGradients::Refused, "test()"));
 }

@@ -100,7 +100,7 @@ inline void unscale_group_(const GradientGroup& group, at::Tensor& found_inf,
 inline FoundInf unscale_(const Gradients& gradients, const at::Tensor& inverse_scale,
                          bool may_overflow) {
   const c10::AutoGradMode no_grad(false);
-  gradients.put_coalesced();
+  gradients.put_copies();
   FoundInf found_inf;
   for (const auto& group : gradients.groups()) {
     const at::Tensor inverse = inverse_scale.to(group.device, /*non_blocking=*/true);

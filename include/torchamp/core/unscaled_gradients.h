@@ -23,6 +23,7 @@ class UnscaledGradients {
   bool empty() const { return known_.empty(); }
 
   void add(const std::vector<at::Tensor>& gradients, By* by) {
+    known_.reserve(known_.size() + gradients.size());
     for (const auto& gradient : gradients) {
       known_.insert_or_assign(gradient.unsafeGetTensorImpl(),
                               Unscaled{WeakTensor(gradient.getIntrusivePtr()), by});
