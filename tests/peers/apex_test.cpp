@@ -319,18 +319,30 @@ TEST_CASE("A parameter group added in mid-training is unscaled and checked like 
   }
 }
 
-TEST_CASE("Each overflow of a run halves the scale, however many losses a step has") {
+TEST_CASE(
+    "The scale of each loss falls once for each of its overflows, and counts its good steps") {
+  for (const int overflows : {0, 1, 2}) {
+    CAPTURE(overflows);
+    OneParameter training(GradScalerOptions().init_scale(65536));
+
+    for (int step = 0; step < 2; ++step) training.train(step < overflows ? infinity : 1);
+
+    CHECK(training.scaler.get_scale() == 65536 >> overflows);
+    CHECK(training.scaler.growth_tracker() == 2 - overflows);
+  }
+}
+
+TEST_CASE("A step is skipped, and the scale halved, once however many of its losses overflow") {
   for (int losses = 1; losses <= 3; ++losses) {
     CAPTURE(losses);
     OneParameter training(GradScalerOptions().init_scale(65536));
-    for (int step = 1; step <= 4; ++step) {
-      training.optimizer.zero_grad();
-      for (int i = 0; i < losses; ++i) {
-        training.scaler.scale(training.parameter.sum() * infinity).backward();
-      }
-      CHECK(training.scaler.step(training.optimizer).skipped());
-      training.scaler.update();
-      CHECK(training.scaler.get_scale() == 65536 >> step);
+    for (int i = 0; i < losses; ++i) {
+      training.scaler.scale(training.parameter.sum() * infinity).backward();
     }
+
+    CHECK(training.scaler.step(training.optimizer).skipped());
+    training.scaler.update();
+
+    CHECK(training.scaler.get_scale() == 32768);
   }
 }
