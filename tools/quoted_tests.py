@@ -44,7 +44,7 @@ def main() -> None:
 
     def file_meant(text: str, title: str, where: str) -> str | None:
         """The file in tests/ that `text` is or ends the path of; in the folder that the title names, if any."""
-        folder_meant = re.search(r"`tests/([\w/]+)/`", title)
+        folder_meant = re.search(r"`tests/([\w/]+)/[\w.]*`", title)
         if folder_meant and f"{folder_meant[1]}/{text}" in files:
             return f"{folder_meant[1]}/{text}"
         hits = [name for name in files if f"/{name}".endswith(f"/{text.removeprefix('tests/')}")]
