@@ -3,6 +3,7 @@
 #pragma once
 
 #include <torchamp/core/grad_scaler_options.h>
+#include <torchamp/core/grad_scaler_state.h>
 #include <torchamp/core/loss_scale.h>
 #include <torchamp/core/nested.h>
 #include <torchamp/core/optimizer_stages.h>
@@ -17,6 +18,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace torchamp {
@@ -122,7 +124,31 @@ class BasicGradScaler {
     if (tensors_.defined()) tensors_.limit_growth_tracker(steps);
   }
 
+  /// What a scaler needs to go on where this one is. At any time; best after `update()`.
+  /// Host sync: reads once scale() was called.
+  GradScalerState state_dict() const {
+    if (!is_enabled()) return GradScalerState::of_disabled();
+    return detail::state_of(options(), tensors_.defined() ? tensors_.read() : start());
+  }
+
+  /// Goes on from `state`, in the same tensors; does nothing if disabled. Best between iterations:
+  /// gradients that are scaled already would be divided by the loaded scale. In the middle of one,
+  /// what is unscaled or stepped stays so, and `update()` then moves the loaded scale.
+  /// Host sync: none.   Throws: [E17] for a state that does not fit; nothing has changed.
+  void load_state_dict(const GradScalerState& state) {
+    if (!is_enabled()) return;
+    auto policy = detail::loaded_policy<LossScale>(state, options());
+    const LossScaleState position = detail::loaded_position(state, policy);
+    if (tensors_.defined()) tensors_.fill_(position);
+    policy_ = std::move(policy);
+    loaded_ = position;
+  }
+
+  /// False from the first `unscale_()` or `step()` of an iteration to its `update()`.
+  bool between_iterations() const { return stages_.empty(); }
+
  private:
+  LossScaleState start() const { return detail::start_of(policy_, loaded_); }
   GradScalerOptions copy_of_options() const { return options(); }
   void set(const GradScalerOptions& options) { policy_ = LossScale(options); }
   void check_scaled(const char* caller) const;
@@ -132,6 +158,7 @@ class BasicGradScaler {
   OptimizerStages::Entry& unscale_now(Optimizer& optimizer, const char* caller);
 
   LossScale policy_;
+  std::optional<LossScaleState> loaded_;  // before the first scale(): where to start
   ScaleTensors tensors_;
   OptimizerStages stages_;
   SkipAlarm skip_alarm_;
@@ -151,7 +178,7 @@ at::Tensor BasicGradScaler<LossScale>::scale(const at::Tensor& loss) {
   TORCHAMP_CHECK(E07, loss.is_floating_point() || loss.is_complex(), "scale(): the loss has dtype ",
                  loss.scalar_type(),
                  "; pass a floating-point tensor that backward() can start from");
-  if (!tensors_.defined()) tensors_.create(loss.device(), policy_.initial());
+  if (!tensors_.defined()) tensors_.create(loss.device(), start());
   const at::Tensor scale = tensors_.scale().to(loss.device(), /*non_blocking=*/true);
   switch (loss.scalar_type()) {
     case at::kHalf:
@@ -244,13 +271,14 @@ void BasicGradScaler<LossScale>::update(const at::Tensor& new_scale) {
 template <class LossScale>
 double BasicGradScaler<LossScale>::get_scale() const {
   if (!is_enabled()) return 1.0;
-  if (!tensors_.defined()) return policy_.initial().scale;
+  if (!tensors_.defined()) return start().scale;
   return tensors_.scale().template item<float>();
 }
 
 template <class LossScale>
 int64_t BasicGradScaler<LossScale>::growth_tracker() const {
-  if (!is_enabled() || !tensors_.defined()) return 0;
+  if (!is_enabled()) return 0;
+  if (!tensors_.defined()) return start().growth_tracker;
   return tensors_.growth_tracker().template item<int32_t>();
 }
 
