@@ -132,8 +132,7 @@ class BasicGradScaler {
   }
 
   /// Goes on from `state`, in the same tensors; does nothing if disabled. Best between iterations:
-  /// gradients that are scaled already would be divided by the loaded scale. In the middle of one,
-  /// what is unscaled or stepped stays so, and `update()` then moves the loaded scale.
+  /// what is scaled, unscaled or stepped stays so, and all that follows goes by the loaded scale.
   /// Host sync: none.   Throws: [E17] for a state that does not fit; nothing has changed.
   void load_state_dict(const GradScalerState& state) {
     if (!is_enabled()) return;

@@ -88,10 +88,8 @@ inline bool PickleReader::run_number(unsigned char op) {
       stack_.push_number(Kind::Int, take_signed(4));
       return true;
     case 'K':
-      stack_.push_number(Kind::Int, static_cast<int64_t>(in_.take_number(1)));
-      return true;
     case 'M':
-      stack_.push_number(Kind::Int, static_cast<int64_t>(in_.take_number(2)));
+      stack_.push_number(Kind::Int, static_cast<int64_t>(in_.take_number(op == 'K' ? 1 : 2)));
       return true;
     case 'G': {  // the highest byte first
       uint64_t bits = 0;
@@ -129,21 +127,17 @@ inline bool PickleReader::run_text(unsigned char op) {
       stack_.push_text(in_.take(in_.take_number(8)));
       return true;
     // Bytes, and strings of Python 2: no part of a state.
-    case 'B':
-    case 'T':
-      in_.take(in_.take_number(4));
-      stack_.push_sequence(Kind::Object);
-      return true;
     case 'C':
     case 'U':
-      in_.take(in_.take_number(1));
-      stack_.push_sequence(Kind::Object);
-      return true;
+    case 'B':
+    case 'T':
     case 0x8E:
-    case 0x96:
-      in_.take(in_.take_number(8));
+    case 0x96: {
+      const std::size_t width = op == 'C' || op == 'U' ? 1 : op == 'B' || op == 'T' ? 4 : 8;
+      in_.take(in_.take_number(width));
       stack_.push_sequence(Kind::Object);
       return true;
+    }
     default:
       return false;
   }
@@ -255,19 +249,15 @@ inline bool PickleReader::run_object(unsigned char op) {
 inline bool PickleReader::run_memo(unsigned char op) {
   switch (op) {
     case 'q':
-      stack_.remember(in_.take_number(1));
-      return true;
     case 'r':
-      stack_.remember(in_.take_number(4));
+      stack_.remember(in_.take_number(op == 'q' ? 1 : 4));
       return true;
     case 0x94:
       stack_.remember();
       return true;
     case 'h':
-      stack_.recall(in_.take_number(1));
-      return true;
     case 'j':
-      stack_.recall(in_.take_number(4));
+      stack_.recall(in_.take_number(op == 'h' ? 1 : 4));
       return true;
     case '0':
       stack_.discard();
