@@ -111,6 +111,9 @@ class BasicGradScaler : public MovingScale<LossScale> {
   int64_t taken_steps() const { return steps_.taken(); }
   int64_t skipped_steps() const { return steps_.skipped(); }
 
+  /// False from the first `unscale_()` or `step()` of an iteration to its `update()`.
+  bool between_iterations() const { return stages_.empty(); }
+
  private:
   using MovingScale<LossScale>::check_scaled;
   using MovingScale<LossScale>::policy_;
@@ -139,7 +142,7 @@ at::Tensor BasicGradScaler<LossScale>::scale(const at::Tensor& loss) {
   TORCHAMP_CHECK(E07, loss.is_floating_point() || loss.is_complex(), "scale(): the loss has dtype ",
                  loss.scalar_type(),
                  "; pass a floating-point tensor that backward() can start from");
-  if (!tensors_.defined()) tensors_.create(loss.device(), policy_.initial());
+  if (!tensors_.defined()) tensors_.create(loss.device(), this->start());
   return tensors_.multiply(loss);
 }
 

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <torchamp/core/grad_scaler_options.h>
+#include <torchamp/core/grad_scaler_state.h>
+#include <torchamp/core/loss_scale.h>
 #include <torchamp/core/scale_tensors.h>
 #include <torchamp/detail/check.h>
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 namespace torchamp {
 inline namespace v0 {
@@ -42,6 +46,18 @@ class MovingScale {
     if (tensors_.defined()) tensors_.limit_growth_tracker(steps);
   }
 
+  /// What a scaler needs to go on where this one is. At any time; best after `update()`.
+  /// Host sync: reads once scale() was called.
+  GradScalerState state_dict() const {
+    if (!is_enabled()) return GradScalerState::of_disabled();
+    return detail::state_of(options(), tensors_.defined() ? tensors_.read() : start());
+  }
+
+  /// Goes on from `state`, in the same tensors; does nothing if disabled. Best between iterations:
+  /// what is scaled, unscaled or stepped stays so, and all that follows goes by the loaded scale.
+  /// Host sync: none.   Throws: [E17] for a state that does not fit; nothing has changed.
+  void load_state_dict(const GradScalerState& state);
+
  protected:
   explicit MovingScale(const GradScalerOptions& options) : policy_(options) {}
 
@@ -61,25 +77,41 @@ class MovingScale {
   /// Throws: [E12] unless it is one floating-point number without gradient history.
   void set_scale(const at::Tensor& new_scale);
 
+  /// Where the first scale() starts.
+  LossScaleState start() const { return detail::start_of(policy_, loaded_); }
+
   LossScale policy_;
   ScaleTensors tensors_;
 
  private:
   GradScalerOptions copy_of_options() const { return options(); }
   void set(const GradScalerOptions& options) { policy_ = LossScale(options); }
+
+  std::optional<LossScaleState> loaded_;  // by load_state_dict() before the first scale()
 };
 
 template <class LossScale>
 double MovingScale<LossScale>::get_scale() const {
   if (!is_enabled()) return 1.0;
-  if (!tensors_.defined()) return policy_.initial().scale;
+  if (!tensors_.defined()) return start().scale;
   return tensors_.scale().template item<float>();
 }
 
 template <class LossScale>
 int64_t MovingScale<LossScale>::growth_tracker() const {
-  if (!is_enabled() || !tensors_.defined()) return 0;
+  if (!is_enabled()) return 0;
+  if (!tensors_.defined()) return start().growth_tracker;
   return tensors_.growth_tracker().template item<int32_t>();
+}
+
+template <class LossScale>
+void MovingScale<LossScale>::load_state_dict(const GradScalerState& state) {
+  if (!is_enabled()) return;
+  auto policy = detail::loaded_policy<LossScale>(state, options());
+  const LossScaleState position = detail::loaded_position(state, policy);
+  if (tensors_.defined()) tensors_.fill_(position);
+  policy_ = std::move(policy);
+  loaded_ = position;
 }
 
 template <class LossScale>

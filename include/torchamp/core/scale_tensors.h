@@ -31,6 +31,14 @@ class ScaleTensors {
 
   void create(c10::Device device, const LossScaleState& state);
 
+  /// The same tensors with other values.
+  void fill_(const LossScaleState& state) {
+    scale_.fill_(state.scale);
+    growth_tracker_.fill_(state.growth_tracker);
+    hysteresis_tracker_.fill_(state.hysteresis_tracker);
+    floor_.set(state);
+  }
+
   /// The scale, a 0-dim float32 tensor.
   const at::Tensor& scale() const { return scale_; }
   const at::Tensor& growth_tracker() const { return growth_tracker_; }
