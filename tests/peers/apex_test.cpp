@@ -5,6 +5,7 @@
 #include <torchamp/core/grad_scaler.h>
 #include <torchamp/core/loss_scale.h>
 #include <torchamp/core/scale_tensors.h>
+#include <torchamp/io/archive.h>
 
 #include "peers/one_parameter.h"
 #include "support/doctest.h"
@@ -14,6 +15,7 @@
 #include <limits>
 #include <memory>
 #include <random>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -344,5 +346,47 @@ TEST_CASE("A step is skipped, and the scale halved, once however many of its los
     training.scaler.update();
 
     CHECK(training.scaler.get_scale() == 32768);
+  }
+}
+
+TEST_CASE("A training restored in the middle goes on bit for bit as the one that never stopped") {
+  struct Run {
+    torch::nn::Linear model{4, 4};
+    torch::optim::SGD optimizer{model->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9)};
+    GradScaler scaler{GradScalerOptions().init_scale(128).growth_interval(2)};
+
+    void train(int iteration, int losses) {
+      optimizer.zero_grad();
+      const auto output = model->forward(torch::full({2, 4}, 1.0 + iteration));
+      for (int i = 1; i <= losses; ++i) {
+        scaler.scale(output.square().mean() * i).backward({}, /*retain_graph=*/i < losses);
+      }
+      if (iteration == 3) model->weight.mutable_grad()[0][0] = infinity;
+      scaler.step(optimizer);
+      scaler.update();
+    }
+  };
+  for (const int losses : {1, 2}) {
+    CAPTURE(losses);
+    Run run, restored;
+    for (int iteration = 0; iteration < 6; ++iteration) {
+      if (iteration == 3) {
+        std::stringstream model, optimizer, scaler;
+        torch::save(run.model, model);
+        torch::save(run.optimizer, optimizer);
+        torch::save(run.scaler, scaler);
+        torch::load(restored.model, model);
+        torch::load(restored.optimizer, optimizer);
+        torch::load(restored.scaler, scaler);
+        CHECK(restored.scaler.growth_tracker() == 1);
+      }
+      run.train(iteration, losses);
+      if (iteration >= 3) {
+        restored.train(iteration, losses);
+        CHECK(restored.model->weight.equal(run.model->weight));
+        CHECK(restored.scaler.state_dict() == run.scaler.state_dict());
+      }
+    }
+    CHECK(run.scaler.get_scale() == 128 * 2 * 0.5 * 2);
   }
 }

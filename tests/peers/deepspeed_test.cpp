@@ -3,11 +3,13 @@
 
 // What DeepSpeed's tests ask of its dynamic loss scale. A window there is a growth interval here.
 #include <torchamp/core/grad_scaler.h>
+#include <torchamp/io/archive.h>
 
 #include "peers/one_parameter.h"
 #include "support/doctest.h"
 
 #include <limits>
+#include <sstream>
 #include <vector>
 
 using torchamp::GradScalerOptions;
@@ -80,4 +82,28 @@ TEST_CASE("A hysteresis that good steps refill never gives way to overflows that
   CHECK(training.scales_after({infinity, 1, infinity, 1, infinity, 1}) ==
         Scales{256, 256, 256, 256, 256, 256});
   CHECK(training.scales_after({infinity, infinity}) == Scales{256, 128});
+}
+
+TEST_CASE("What is left of the hysteresis is part of the state: one overflow spent stays spent") {
+  OneParameter first(window_of_two(256).hysteresis(3)), restored(window_of_two(256).hysteresis(3));
+  first.train(infinity);
+  const auto state = first.scaler.state_dict();
+  CHECK(state.hysteresis_tracker == 2);
+
+  restored.scaler.load_state_dict(state);
+
+  CHECK(restored.scales_after({infinity, infinity}) == Scales{256, 128});
+}
+
+TEST_CASE(
+    "A training that goes on from a file backs off at the overflow that the first one would") {
+  const auto options = window_of_two(256).growth_interval(100).hysteresis(2);
+  OneParameter first(options), restored(options);
+  CHECK(first.train(infinity) == 256);
+  std::stringstream file;
+  torch::save(first.scaler, file);
+
+  torch::load(restored.scaler, file);
+
+  CHECK(restored.train(infinity) == 128);
 }

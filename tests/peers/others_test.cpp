@@ -4,11 +4,13 @@
 // What flashlight's tests ask of its scaler, PyTorch's distributed tests of the sharded one, and
 // PyTorch's tests of the lazy backend of the two operators.
 #include <torchamp/core/grad_scaler.h>
+#include <torchamp/io/archive.h>
 
 #include "peers/one_parameter.h"
 #include "support/doctest.h"
 
 #include <limits>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,22 @@ TEST_CASE("A loss that is scaled, and whose gradients are unscaled, gives the gr
   scaler.unscale_(optimizer);
 
   CHECK(scaled.grad().equal(plain.grad()));
+}
+
+TEST_CASE(
+    "A scaler read from a file has the scale of the one written, and its interval and count") {
+  GradScaler scaler(GradScalerOptions().init_scale(32).growth_interval(100)), loaded;
+  auto state = scaler.state_dict();
+  state.growth_tracker = 5;
+  scaler.load_state_dict(state);
+  std::stringstream file;
+  torch::save(scaler, file);
+
+  torch::load(loaded, file);
+
+  CHECK(loaded.get_scale() == 32);
+  CHECK(loaded.get_growth_interval() == 100);
+  CHECK(loaded.growth_tracker() == 5);
 }
 
 // --- PyTorch, distributed: what holds for one process ------------------------------------------

@@ -97,7 +97,11 @@ class Scaler {
  public:
   Scaler(const Rules& rules_, std::vector<Parameter> parameters_,
          std::vector<Optimizer> optimizers_)
-      : rules(rules_), parameters(std::move(parameters_)), optimizers(std::move(optimizers_)) {}
+      : rules(rules_),
+        parameters(std::move(parameters_)),
+        optimizers(std::move(optimizers_)),
+        scale(static_cast<float>(rules_.init_scale)),
+        hysteresis_left(rules_.hysteresis) {}
 
   double factor() const { return rules.enabled ? scale : 1.0; }
 
@@ -105,10 +109,8 @@ class Scaler {
     if (!rules.enabled) return well;
     if (!is_floating_point) return "E07";
     if (!on_device) {
+      tracker = growth_tracker();
       on_device = true;
-      scale = static_cast<float>(rules.init_scale);
-      tracker = 0;
-      hysteresis_left = rules.hysteresis;
     }
     return well;
   }
@@ -252,7 +254,19 @@ class Scaler {
   Outcome set_growth_interval(int64_t steps) {
     if (steps < 1 || steps > std::numeric_limits<int32_t>::max()) return "E08";
     rules.growth_interval = steps;
-    tracker = std::min(tracker, steps - 1);  // the next good step grows; none is missed
+    if (on_device) tracker = growth_tracker();
+    return well;
+  }
+
+  /// The scaler's state, loaded into itself.
+  Outcome reload() const { return !rules.enabled || within_bounds(scale) ? well : "E17"; }
+
+  /// The scaler's state, saved to a file and loaded into a new scaler, which takes its place.
+  Outcome save_and_load() {
+    if (!entries.empty()) return "E18";
+    if (reload() != well) return reload();
+    on_device = false;
+    taken = skipped = skips_in_a_row = 0;
     return well;
   }
 
@@ -263,22 +277,27 @@ class Scaler {
     optimizers[which].rates.assign(over.size(), 1.0);
   }
 
-  double get_scale() const {
-    if (!rules.enabled) return 1;
-    return on_device ? scale : static_cast<float>(rules.init_scale);
+  double get_scale() const { return rules.enabled ? scale : 1; }
+
+  /// Less than the interval, so that the next good step grows if it was lowered.
+  int64_t growth_tracker() const {
+    return rules.enabled ? std::min(tracker, rules.growth_interval - 1) : 0;
   }
-  int64_t growth_tracker() const { return rules.enabled && on_device ? tracker : 0; }
 
   Rules rules;
   std::vector<Parameter> parameters;
   std::vector<Optimizer> optimizers;
   std::vector<Entry> entries;  // of this iteration
   bool on_device = false;
-  double scale = 0;
-  int64_t tracker = 0, hysteresis_left = 0, taken = 0, skipped = 0, skips_in_a_row = 0, alarms = 0;
+  double scale;
+  int64_t tracker = 0, hysteresis_left, taken = 0, skipped = 0, skips_in_a_row = 0, alarms = 0;
   std::string status;  // what the last step() said
 
  private:
+  bool within_bounds(double x) const {
+    return x >= static_cast<float>(rules.min_scale) && x <= static_cast<float>(rules.max_scale);
+  }
+
   Entry* find(std::size_t which) {
     for (auto& entry : entries) {
       if (entry.optimizer == which && entry.parameters == optimizers[which].parameters) {
