@@ -280,8 +280,7 @@ template <class LossScale>
 class Pair {
  public:
   explicit Pair(const World& world)
-      : first_rules_(world.rules),
-        plain_(world.rules, plain_parameters(world), world.optimizers),
+      : plain_(world.rules, plain_parameters(world), world.optimizers),
         scaler_(options_of(world.rules, alarms_)),
         optimizers_(world.optimizers.size()) {
     for (const auto kind : world.parameters) {
@@ -497,7 +496,7 @@ class Pair {
       case Action::SaveAndLoad: {
         std::stringstream file;
         torch::save(scaler_, file);
-        BasicGradScaler<LossScale> loaded(options_of(first_rules_, alarms_));
+        BasicGradScaler<LossScale> loaded(options_of(plain_.made_with, alarms_));
         torch::load(loaded, file);
         scaler_ = std::move(loaded);
         return;
@@ -569,7 +568,6 @@ class Pair {
     return text.str();
   }
 
-  plain::Rules first_rules_;
   plain::Scaler plain_;
   int64_t alarms_ = 0;
   BasicGradScaler<LossScale> scaler_;

@@ -98,6 +98,7 @@ class Scaler {
   Scaler(const Rules& rules_, std::vector<Parameter> parameters_,
          std::vector<Optimizer> optimizers_)
       : rules(rules_),
+        made_with(rules_),
         parameters(std::move(parameters_)),
         optimizers(std::move(optimizers_)),
         scale(static_cast<float>(rules_.init_scale)),
@@ -267,6 +268,7 @@ class Scaler {
     if (reload() != well) return reload();
     on_device = false;
     taken = skipped = skips_in_a_row = 0;
+    if (!rules.enabled) rules = made_with;  // it has no state
     return well;
   }
 
@@ -284,7 +286,7 @@ class Scaler {
     return rules.enabled ? std::min(tracker, rules.growth_interval - 1) : 0;
   }
 
-  Rules rules;
+  Rules rules, made_with;
   std::vector<Parameter> parameters;
   std::vector<Optimizer> optimizers;
   std::vector<Entry> entries;  // of this iteration
