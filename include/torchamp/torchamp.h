@@ -4,11 +4,17 @@
 
 // The umbrella: everything that most programs need. Larger programs compile faster with the single
 // headers, which include only the parts of LibTorch that they use.
+#include <torchamp/core/amp_optimizer.h>
 #include <torchamp/core/autocast.h>
 #include <torchamp/core/device.h>
 #include <torchamp/core/grad_scaler.h>
+#include <torchamp/core/grad_scaler_state.h>
 #include <torchamp/core/loss_scale.h>
 #include <torchamp/core/step_result.h>
+#include <torchamp/core/step_scheduler.h>
+#include <torchamp/io/archive.h>
+#include <torchamp/io/python_state.h>
+#include <torchamp/io/state_archive.h>
 #include <torchamp/probe/memory.h>
 #include <torchamp/probe/timer.h>
 #include <torchamp/report/json.h>

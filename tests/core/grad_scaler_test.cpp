@@ -9,7 +9,11 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <list>
+#include <map>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -736,4 +740,302 @@ TEST_CASE("A constant scale skips overflowing steps and stays as it is") {
 
   CHECK(scaler.get_scale() == 4);
   CHECK(problem.value() == 10);
+}
+
+TEST_CASE("A range of parameters is unscaled, and step() then takes its gradients as they are") {
+  Problem problem;
+  GradScaler scaler(small_numbers());
+  scaler.scale(problem.loss(3)).backward();
+
+  const auto found_inf = scaler.unscale_(std::vector<torch::Tensor>{problem.parameter});
+  CHECK(found_inf.item<float>() == 0);
+  CHECK(problem.gradient() == 3);
+  CHECK(problem.value() == 10);
+
+  CHECK(scaler.step(problem.optimizer).taken());
+  CHECK(problem.gradient() == 3);
+  CHECK(problem.value() == 7);
+  scaler.update();
+  CHECK(scaler.growth_tracker() == 1);
+}
+
+TEST_CASE("An inf in a range of parameters is found, skips the step and backs off") {
+  Problem problem;
+  GradScaler scaler(small_numbers());
+  scaler.scale(problem.loss(infinity)).backward();
+
+  CHECK(scaler.unscale_(std::vector<torch::Tensor>{problem.parameter}).item<float>() == 1);
+
+  CHECK(scaler.step(problem.optimizer).skipped());
+  CHECK(problem.value() == 10);
+  scaler.update();
+  CHECK(scaler.get_scale() == 1);
+}
+
+TEST_CASE("Parameters without an optimizer can be trained by hand") {
+  auto parameter = torch::full({1}, 10.0, torch::requires_grad());
+  const std::map<std::string, torch::Tensor> parameters{{"weight", parameter}};
+  GradScaler scaler(small_numbers());
+  for (const float factor : {3.0F, infinity}) {
+    parameter.mutable_grad() = torch::Tensor();
+    scaler.scale((parameter * factor).sum()).backward();
+    if (scaler.unscale_(parameters).item<float>() == 0) {
+      const torch::NoGradGuard no_grad;
+      parameter -= parameter.grad();
+    }
+    scaler.update();
+  }
+
+  CHECK(parameter.item<float>() == 7);
+  CHECK(scaler.get_scale() == 1);
+}
+
+TEST_CASE("Two optimizers can step on one range of all their parameters") {
+  Problem a, b;
+  GradScaler scaler(small_numbers());
+  scaler.scale(a.loss(3) + b.loss(5)).backward();
+
+  scaler.unscale_(std::vector<torch::Tensor>{a.parameter, b.parameter});
+  scaler.step(a.optimizer);
+  scaler.step(b.optimizer);
+
+  CHECK(a.value() == 7);
+  CHECK(b.value() == 5);
+}
+
+TEST_CASE("A range that is unscaled twice, or has some of an optimizer's gradients, is refused") {
+  Problem a, b;
+  torch::optim::SGD both(std::vector<torch::Tensor>{a.parameter, b.parameter}, 1.0);
+  GradScaler scaler(small_numbers());
+  scaler.scale(a.loss(3) + b.loss(5)).backward();
+  const std::vector<torch::Tensor> range{a.parameter};
+  scaler.unscale_(range);
+
+  CHECK_ERROR(E03, scaler.unscale_(range));
+  CHECK_ERROR(E03, scaler.unscale_(a.optimizer));
+  CHECK_ERROR(E11, scaler.step(both));
+
+  CHECK(a.gradient() == 3);
+  CHECK(b.gradient() == 20);
+  CHECK(a.value() == 10);
+  CHECK(b.value() == 10);
+}
+
+TEST_CASE("A range through an optimizer's gradients after unscale_(optimizer) is refused") {
+  Problem problem;
+  GradScaler scaler(small_numbers());
+  scaler.scale(problem.loss(3)).backward();
+  scaler.unscale_(problem.optimizer);
+
+  CHECK_ERROR(E11, scaler.unscale_(std::vector<torch::Tensor>{problem.parameter}));
+
+  CHECK(problem.gradient() == 3);
+}
+
+TEST_CASE("A disabled scaler leaves a range of parameters as it is") {
+  Problem problem;
+  GradScaler scaler(GradScalerOptions().enabled(false));
+  problem.loss(infinity).backward();
+
+  CHECK(scaler.unscale_(std::vector<torch::Tensor>{problem.parameter}).item<float>() == 0);
+}
+
+TEST_CASE("An optimizer built where another was, within one iteration, is a new one") {
+  Problem a, b;
+  GradScaler scaler(small_numbers());
+  scaler.scale(a.loss(3) + b.loss(5)).backward();
+  const auto over = [](const Problem& problem) {
+    return std::vector<torch::Tensor>{problem.parameter};
+  };
+  std::optional<torch::optim::SGD> optimizer(std::in_place, over(a), 1.0);
+  const auto* const address = &*optimizer;
+
+  scaler.step(*optimizer);
+  optimizer.emplace(over(b), 1.0);
+  REQUIRE(&*optimizer == address);
+  scaler.unscale_(*optimizer);
+  scaler.step(*optimizer);
+
+  CHECK(a.value() == 7);
+  CHECK(b.value() == 5);
+}
+
+TEST_CASE("A gradient that becomes infinite by being unscaled skips the step") {
+  Problem problem;
+  GradScaler scaler(small_numbers().init_scale(0.25));
+
+  scaler.scale(problem.loss(1)).backward();
+  problem.parameter.mutable_grad().fill_(1e38);  // finite, but 4e38 is not a float32
+
+  CHECK(scaler.step(problem.optimizer).skipped());
+  CHECK(problem.value() == 10);
+  scaler.update();
+  CHECK(scaler.get_scale() == 0.0625);
+}
+
+TEST_CASE("An overflow by unscaling is noticed after the scale has fallen below 1 too") {
+  Problem problem;
+  GradScaler scaler(small_numbers());  // 4, then 1, then a quarter
+  train_one_step(scaler, problem, infinity);
+  train_one_step(scaler, problem, infinity);
+  REQUIRE(scaler.get_scale() == 0.25);
+
+  problem.optimizer.zero_grad();
+  scaler.scale(problem.loss(1)).backward();
+  problem.parameter.mutable_grad().fill_(1e38);
+
+  CHECK(scaler.step(problem.optimizer).skipped());
+}
+
+TEST_CASE("LBFGS and closures are refused before anything runs") {
+  Problem problem;
+  torch::optim::LBFGS lbfgs(std::vector<torch::Tensor>{problem.parameter});
+  torch::optim::Optimizer& base = lbfgs;
+  GradScaler scaler(small_numbers());
+  scaler.scale(problem.loss(3)).backward();
+  int calls = 0;
+  const auto closure = [&] {
+    ++calls;
+    return problem.loss(3);
+  };
+
+  CHECK_ERROR(E19, scaler.step(base));
+  CHECK_ERROR(E19, scaler.step(base, closure));
+  CHECK_ERROR(E19, scaler.step(problem.optimizer, closure));
+
+  CHECK(calls == 0);
+  CHECK(problem.gradient() == 12);
+  CHECK(problem.value() == 10);
+  CHECK(scaler.step(problem.optimizer).taken());
+}
+
+TEST_CASE("A disabled scaler steps LBFGS with its closure") {
+  Problem problem;
+  torch::optim::LBFGS lbfgs(std::vector<torch::Tensor>{problem.parameter});
+  GradScaler scaler(GradScalerOptions().enabled(false));
+
+  const auto result = scaler.step(lbfgs, [&] {
+    lbfgs.zero_grad();
+    const auto loss = problem.parameter.square().sum();
+    loss.backward();
+    return loss;
+  });
+
+  CHECK(result.taken());
+  CHECK(std::abs(problem.value()) < 1e-3);
+}
+
+namespace {
+
+/// SGD that says of itself what a test needs.
+struct AmpSgd : torch::optim::SGD, torchamp::AmpOptimizer {
+  explicit AmpSgd(const torch::Tensor& parameter)
+      : SGD(std::vector<torch::Tensor>{parameter}, 1.0) {}
+
+  bool has_master_weights() const override { return masters; }
+  bool decides_on_device() const override { return on_device; }
+  void step_unless(const torch::Tensor& found_inf) override {
+    last_found_inf = found_inf;
+    const torch::NoGradGuard no_grad;
+    auto& parameter = param_groups()[0].params()[0];
+    parameter.copy_(torch::where(found_inf == 1, parameter, parameter - parameter.grad()));
+  }
+
+  bool masters = false;
+  bool on_device = false;
+  torch::Tensor last_found_inf;
+};
+
+}  // namespace
+
+TEST_CASE("Half gradients are unscaled where the optimizer says that it has master weights") {
+  auto parameter = torch::full({1}, 10.0, torch::kHalf).requires_grad_();
+  AmpSgd optimizer(parameter);
+  torch::optim::Optimizer& base = optimizer;
+  GradScaler scaler(small_numbers());
+  scaler.scale((parameter * 3).sum()).backward();
+
+  CHECK_ERROR(E09, scaler.step(base));
+  CHECK_ERROR_SAYS("parameter 0 of group 0, of shape [1]", scaler.step(base));
+  CHECK(parameter.grad().item<float>() == 12);
+
+  optimizer.masters = true;
+  CHECK(scaler.step(base).taken());
+  CHECK(parameter.item<float>() == 7);
+}
+
+TEST_CASE("A half sparse gradient whose duplicates add up to inf skips the step") {
+  auto table = torch::zeros({3}, torch::kHalf).requires_grad_();
+  AmpSgd optimizer(table);
+  optimizer.masters = true;
+  GradScaler scaler(small_numbers());
+  scaler.scale(torch::ones({}));
+  table.mutable_grad() =
+      torch::sparse_coo_tensor(torch::tensor({{0, 0}}), torch::full({2}, 64000.0), {3})
+          .to(torch::kHalf);
+
+  CHECK(scaler.step(optimizer).skipped());
+}
+
+TEST_CASE("An optimizer that decides on the device is given what was found, and nothing is read") {
+  Problem problem;
+  AmpSgd optimizer(problem.parameter);
+  optimizer.on_device = true;
+  torch::optim::Optimizer& base = optimizer;
+  GradScaler scaler(small_numbers());
+
+  scaler.scale(problem.loss(3)).backward();
+  const auto taken = scaler.step(base);
+  CHECK(optimizer.last_found_inf.item<float>() == 0);
+  CHECK_ERROR(E04, scaler.step(optimizer));
+  scaler.update();
+  optimizer.zero_grad();
+  scaler.scale(problem.loss(infinity)).backward();
+  const auto skipped = scaler.step(base);
+  CHECK(optimizer.last_found_inf.item<float>() == 1);
+  scaler.update();
+
+  CHECK(problem.value() == 7);
+  CHECK(taken.taken());
+  CHECK(skipped.skipped());
+  CHECK(scaler.taken_steps() == 1);
+  CHECK(scaler.skipped_steps() == 1);
+  CHECK(scaler.get_scale() == 1);
+}
+
+TEST_CASE("A float16 gradient in a range of parameters is refused by its name") {
+  torch::nn::Linear linear(2, 2);
+  linear->to(torch::kHalf);
+  GradScaler scaler(small_numbers());
+  scaler.scale(linear->weight.sum()).backward();
+
+  CHECK_ERROR(E09, scaler.unscale_(linear->named_parameters()));
+  CHECK_ERROR_SAYS("parameter \"weight\", of shape [2, 2]",
+                   scaler.unscale_(linear->named_parameters()));
+}
+
+TEST_CASE("Losses in a list or a map come back in one") {
+  GradScaler scaler(small_numbers());
+  const std::list<torch::Tensor> list{torch::ones({}), torch::full({}, 2.0)};
+  const std::map<std::string, torch::Tensor> map{{"main", torch::ones({})}};
+
+  const std::list<torch::Tensor> scaled_list = scaler.scale(list);
+  const std::map<std::string, torch::Tensor> scaled_map = scaler.scale(map);
+
+  CHECK(scaled_list.back().item<float>() == 8);
+  CHECK(scaled_map.at("main").item<float>() == 4);
+}
+
+TEST_CASE("An expanded gradient is unscaled with the others") {
+  Problem a;
+  auto b = torch::full({3}, 10.0, torch::requires_grad());
+  torch::optim::SGD both(std::vector<torch::Tensor>{a.parameter, b}, 1.0);
+  GradScaler scaler(small_numbers());
+  scaler.scale(a.loss(3)).backward();
+  b.mutable_grad() = torch::full({1}, 8.0).expand({3});
+
+  CHECK(scaler.step(both).taken());
+
+  CHECK(a.value() == 7);
+  CHECK(b.eq(8).all().item<bool>());
 }

@@ -120,6 +120,13 @@ TEST_CASE("Options that make no sense are refused, each by name") {
   }
   CHECK_ERROR_SAYS("growth_interval", DynamicLossScale(GradScalerOptions().growth_interval(0)));
   CHECK_ERROR_SAYS("hysteresis", DynamicLossScale(GradScalerOptions().hysteresis(0)));
+  CHECK_ERROR_SAYS("many_skips", DynamicLossScale(GradScalerOptions().many_skips(-1)));
+}
+
+TEST_CASE("A constant policy refuses the options that only a dynamic one uses, as that does") {
+  CHECK_ERROR(E08, ConstantLossScale(GradScalerOptions().growth_factor(1)));
+  CHECK_ERROR(E08, ConstantLossScale(GradScalerOptions().backoff_factor(1)));
+  CHECK_ERROR(E08, ConstantLossScale(GradScalerOptions().growth_interval(0)));
 }
 
 TEST_CASE("A scale that is zero, negative, infinite or not a number is refused by every policy") {

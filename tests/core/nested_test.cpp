@@ -5,10 +5,15 @@
 #include "support/doctest.h"
 
 #include <array>
+#include <deque>
+#include <forward_list>
+#include <functional>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -20,6 +25,23 @@ torch::Tensor number(float value) { return torch::full({}, value); }
 const auto doubled = [](const torch::Tensor& tensor) { return tensor * 2; };
 
 float value(const torch::Tensor& tensor) { return tensor.item<float>(); }
+
+/// As std::span is: constness of the view is not that of the elements.
+struct View {
+  torch::Tensor* first;
+  torch::Tensor* last;
+  torch::Tensor* begin() const { return first; }
+  torch::Tensor* end() const { return last; }
+};
+
+struct Batch {
+  std::vector<torch::Tensor> losses;
+  std::string name;
+  auto begin() { return losses.begin(); }
+  auto end() { return losses.end(); }
+  auto begin() const { return losses.begin(); }
+  auto end() const { return losses.end(); }
+};
 
 }  // namespace
 
@@ -35,6 +57,17 @@ TEST_CASE("Every standard container gives back one of its own type") {
   const std::map<std::string, torch::Tensor> map{{"a", number(2)}};
   const std::unordered_map<int, torch::Tensor> unordered{{7, number(2)}};
 
+  const std::list<torch::Tensor> list{number(1), number(2)};
+  const std::deque<torch::Tensor> deque{number(1), number(2)};
+  const std::forward_list<torch::Tensor> forward_list{number(2)};
+  const std::multimap<int, torch::Tensor> multimap{{7, number(1)}, {7, number(2)}};
+
+  CHECK(value(torchamp::transform_tensors(list, doubled).back()) == 4);
+  CHECK(value(torchamp::transform_tensors(deque, doubled)[1]) == 4);
+  CHECK(value(torchamp::transform_tensors(forward_list, doubled).front()) == 4);
+  CHECK(value(torchamp::transform_tensors(multimap, doubled).rbegin()->second) == 4);
+  static_assert(std::is_same_v<decltype(torchamp::transform_tensors(list, doubled)),
+                               std::list<torch::Tensor>>);
   CHECK(value(torchamp::transform_tensors(vector, doubled)[1]) == 4);
   CHECK(value(torchamp::transform_tensors(array, doubled)[1]) == 4);
   CHECK(value(torchamp::transform_tensors(pair, doubled).second) == 4);
@@ -58,4 +91,50 @@ TEST_CASE("Containers nest to any depth") {
   CHECK(value(result[0].second->at(1)) == 6);
   CHECK(value(result[1].first) == 8);
   CHECK_FALSE(result[1].second.has_value());
+}
+
+TEST_CASE("The original is left as it was") {
+  const std::vector<torch::Tensor> vector{number(1)};
+  const std::map<int, torch::Tensor> map{{1, number(1)}};
+  auto a = number(1), b = number(2);
+
+  torchamp::transform_tensors(vector, doubled);
+  torchamp::transform_tensors(map, doubled);
+  const auto tied = torchamp::transform_tensors(std::tie(a, b), doubled);
+
+  CHECK(value(vector[0]) == 1);
+  CHECK(value(map.at(1)) == 1);
+  CHECK(value(a) == 1);
+  CHECK(value(std::get<0>(tied)) == 2);
+}
+
+TEST_CASE(
+    "Ranges that only refer to their elements come back as a vector, the elements untouched") {
+  torch::Tensor array[] = {number(1), number(2)};
+  const View view{array, array + 2};
+
+  const std::vector<torch::Tensor> from_array = torchamp::transform_tensors(array, doubled);
+  const std::vector<torch::Tensor> from_view = torchamp::transform_tensors(view, doubled);
+  const std::vector<torch::Tensor> from_list =
+      torchamp::transform_tensors(torch::TensorList(array), doubled);
+
+  CHECK(value(from_array[1]) == 4);
+  CHECK(value(from_view[1]) == 4);
+  CHECK(value(from_list[1]) == 4);
+  CHECK(value(array[1]) == 2);
+}
+
+TEST_CASE("A map keeps its order") {
+  const std::map<int, torch::Tensor, std::greater<int>> descending{{1, number(1)}, {2, number(2)}};
+
+  CHECK(torchamp::transform_tensors(descending, doubled).begin()->first == 2);
+}
+
+TEST_CASE("Containers of a program's own come back as they are") {
+  const Batch batch{{number(1), number(2)}, "name"};
+
+  const Batch result = torchamp::transform_tensors(batch, doubled);
+
+  CHECK(value(result.losses[1]) == 4);
+  CHECK(result.name == "name");
 }

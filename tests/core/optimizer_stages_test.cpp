@@ -5,8 +5,13 @@
 #include "support/doctest.h"
 #include "support/errors.h"
 
+#include <memory>
+#include <optional>
+#include <vector>
+
 using torchamp::FoundInf;
 using torchamp::OptimizerStages;
+using Stage = OptimizerStages::Stage;
 
 namespace {
 
@@ -16,50 +21,101 @@ FoundInf found(float value) {
   return result;
 }
 
+torch::optim::SGD optimizer_of(std::vector<torch::Tensor> parameters) {
+  return torch::optim::SGD(std::move(parameters), /*lr=*/1.0);
+}
+torch::optim::SGD some_optimizer() { return optimizer_of({torch::ones({1})}); }
+
+torch::Tensor gradient() { return torch::ones({1}); }
+
 }  // namespace
 
 TEST_CASE("An optimizer is unknown until it is added and after the iteration ends") {
   OptimizerStages stages;
-  const int optimizer = 0;
+  auto optimizer = some_optimizer();
   CHECK(stages.empty());
-  CHECK(stages.find(&optimizer) == nullptr);
+  CHECK(stages.find(optimizer) == nullptr);
 
-  auto& entry = stages.add(&optimizer, {torch::ones({1})}, found(0));
-  CHECK(stages.find(&optimizer) == &entry);
-  CHECK(entry.stage == OptimizerStages::Stage::Unscaled);
+  auto& entry = stages.add(optimizer, {gradient()}, found(0));
+  CHECK(stages.find(optimizer) == &entry);
+  CHECK(entry.stage == Stage::Unscaled);
   CHECK(entry.has_gradients);
 
   stages.clear();
   CHECK(stages.empty());
-  CHECK(stages.find(&optimizer) == nullptr);
+  CHECK(stages.find(optimizer) == nullptr);
+}
+
+TEST_CASE("An optimizer is known again through a reference to its base") {
+  OptimizerStages stages;
+  auto optimizer = some_optimizer();
+  torch::optim::Optimizer& base = optimizer;
+
+  auto& entry = stages.add(optimizer, {}, {});
+
+  CHECK(stages.find(base) == &entry);
+}
+
+TEST_CASE("An optimizer over other parameters at the same address is a new one") {
+  OptimizerStages stages;
+  std::optional<torch::optim::SGD> optimizer = some_optimizer();
+  stages.add(*optimizer, {}, {}).stage = Stage::Stepped;
+  const auto* const address = &*optimizer;
+
+  optimizer.emplace(std::vector<torch::Tensor>{torch::ones({1})}, /*lr=*/1.0);
+
+  REQUIRE(&*optimizer == address);
+  CHECK(stages.find(*optimizer) == nullptr);
+}
+
+TEST_CASE("Parameters that were freed are not taken for new ones at their address") {
+  OptimizerStages stages;
+  std::optional<torch::optim::SGD> optimizer = some_optimizer();
+  stages.add(*optimizer, {}, {});
+
+  for (int i = 0; i < 100; ++i) {
+    optimizer.emplace(std::vector<torch::Tensor>{torch::ones({1})}, /*lr=*/1.0);
+    CHECK(stages.find(*optimizer) == nullptr);
+  }
+}
+
+TEST_CASE("An optimizer that was given more parameters is not the one that was unscaled") {
+  OptimizerStages stages;
+  auto optimizer = some_optimizer();
+  stages.add(optimizer, {}, {});
+
+  optimizer.add_param_group(torch::optim::OptimizerParamGroup({torch::ones({1})}));
+
+  CHECK(stages.find(optimizer) == nullptr);
 }
 
 TEST_CASE("An entry keeps its address while others are added") {
   OptimizerStages stages;
-  const int optimizers[50] = {};
-  auto& first = stages.add(&optimizers[0], {}, {});
+  std::vector<torch::optim::SGD> optimizers;
+  for (int i = 0; i < 50; ++i) optimizers.push_back(some_optimizer());
+  auto& first = stages.add(optimizers[0], {}, {});
 
-  for (const auto& optimizer : optimizers) stages.add(&optimizer, {}, {});
+  for (auto& optimizer : optimizers) stages.add(optimizer, {}, {});
 
-  CHECK(stages.find(&optimizers[0]) == &first);
+  CHECK(stages.find(optimizers[0]) == &first);
 }
 
-TEST_CASE("The iteration overflowed if any optimizer did") {
+TEST_CASE("The iteration overflowed if any optimizer or range did") {
   OptimizerStages stages;
-  const int a = 0, b = 0, c = 0;
-  stages.add(&a, {torch::ones({1})}, found(0));
+  auto a = some_optimizer(), b = some_optimizer();
+  stages.add(a, {gradient()}, found(0));
   CHECK(stages.found_inf(torch::kCPU).item<float>() == 0);
 
-  stages.add(&b, {torch::ones({1})}, found(1));
-  stages.add(&c, {torch::ones({1})}, found(0));
+  stages.add_range({gradient()}, found(1));
+  stages.add(b, {gradient()}, found(0));
 
   CHECK(stages.found_inf(torch::kCPU).item<float>() == 1);
 }
 
 TEST_CASE("Optimizers without gradients find nothing") {
   OptimizerStages stages;
-  const int optimizer = 0;
-  stages.add(&optimizer, {}, {});
+  auto optimizer = some_optimizer();
+  stages.add(optimizer, {}, {});
 
   CHECK_FALSE(stages.empty());
   CHECK_FALSE(stages.found_inf(torch::kCPU).defined());
@@ -67,59 +123,105 @@ TEST_CASE("Optimizers without gradients find nothing") {
 
 TEST_CASE("A gradient that was unscaled is refused until the iteration ends") {
   OptimizerStages stages;
-  const int optimizer = 0;
-  const auto gradient = torch::ones({1});
-  stages.add(&optimizer, {gradient}, found(0));
+  auto optimizer = some_optimizer();
+  const auto through_optimizer = gradient(), in_range = gradient();
+  stages.add(optimizer, {through_optimizer}, found(0));
+  stages.add_range({in_range}, found(0));
 
-  CHECK_ERROR(E11, stages.check_not_unscaled({torch::ones({1}), gradient}, "step()"));
+  CHECK_ERROR(E11, stages.check_not_unscaled({gradient(), through_optimizer}, "step()"));
   CHECK_ERROR_SAYS("step(): gradient 1",
-                   stages.check_not_unscaled({torch::ones({1}), gradient}, "step()"));
+                   stages.check_not_unscaled({gradient(), through_optimizer}, "step()"));
+  CHECK_ERROR(E03, stages.check_not_unscaled({in_range}, "unscale_()"));
 
   stages.clear();
-  CHECK_NOTHROW(stages.check_not_unscaled({gradient}, "step()"));
+  CHECK_NOTHROW(stages.check_not_unscaled({through_optimizer, in_range}, "step()"));
 }
 
-TEST_CASE("A new gradient at a freed one's address is not taken for it") {
+TEST_CASE("The ranges of an optimizer's gradients are found if they have all of them") {
   OptimizerStages stages;
-  const int optimizer = 0;
-  auto gradient = torch::ones({1});
-  const auto* const address = gradient.unsafeGetTensorImpl();
-  stages.add(&optimizer, {gradient}, found(0));
+  const auto a = gradient(), b = gradient(), c = gradient();
+  CHECK(stages.ranges_of({a, b, c}, "step()").empty());
+  auto& first = stages.add_range({a, b}, found(0));
+  auto& second = stages.add_range({c}, found(1));
 
-  gradient = torch::Tensor();
-  // The weak reference keeps the address from being given out, so no new tensor can stand there.
-  for (int i = 0; i < 100; ++i) {
-    const auto fresh = torch::ones({1});
-    CHECK(fresh.unsafeGetTensorImpl() != address);
-    CHECK_NOTHROW(stages.check_not_unscaled({fresh}, "step()"));
-  }
+  CHECK(stages.ranges_of({b, a}, "step()") == std::vector{&first});
+  CHECK(stages.ranges_of({a, c}, "step()") == std::vector{&first, &second});
+  CHECK(stages.ranges_of({gradient()}, "step()").empty());
+  CHECK_ERROR(E11, stages.ranges_of({a, gradient()}, "step()"));
+}
+
+TEST_CASE("Gradients unscaled through another optimizer are no range's") {
+  OptimizerStages stages;
+  auto optimizer = some_optimizer();
+  const auto shared = gradient(), in_range = gradient();
+  stages.add(optimizer, {shared}, found(0));
+  stages.add_range({in_range}, found(0));
+
+  CHECK_ERROR(E11, stages.ranges_of({shared}, "step()"));
+  CHECK_ERROR(E11, stages.ranges_of({shared, in_range}, "step()"));
+}
+
+TEST_CASE("An optimizer takes over what its ranges found") {
+  OptimizerStages stages;
+  auto a = some_optimizer(), b = some_optimizer();
+  auto& good = stages.add_range({gradient()}, found(0));
+  auto& bad = stages.add_range({gradient()}, found(1));
+
+  auto& from_good = stages.add_unscaled(a, {&good});
+  auto& from_both = stages.add_unscaled(b, {&good, &bad});
+
+  CHECK(from_good.has_gradients);
+  CHECK(from_good.found_inf.combined(torch::kCPU).item<float>() == 0);
+  CHECK(from_both.found_inf.combined(torch::kCPU).item<float>() == 1);
 }
 
 TEST_CASE("The order of calls is checked per optimizer") {
   OptimizerStages stages;
-  const int optimizer = 0, other = 0;
-  auto& entry = stages.add(&optimizer, {torch::ones({1})}, found(0));
+  auto optimizer = some_optimizer();
+  auto& entry = stages.add(optimizer, {gradient()}, found(0));
 
-  CHECK_ERROR(E03, stages.check_may_unscale(&optimizer));
-  CHECK_NOTHROW(stages.check_may_step(&optimizer));
-  CHECK_NOTHROW(stages.check_may_unscale(&other));
+  CHECK_ERROR(E03, stages.check_may_unscale(&entry));
+  CHECK_NOTHROW(stages.check_may_step(&entry));
+  CHECK_NOTHROW(stages.check_may_unscale(nullptr));
 
-  entry.stage = OptimizerStages::Stage::Stepped;
-  CHECK_ERROR(E03, stages.check_may_unscale(&optimizer));
-  CHECK_ERROR(E04, stages.check_may_step(&optimizer));
-  CHECK_NOTHROW(stages.check_may_step(&other));
+  entry.stage = Stage::Stepped;
+  CHECK_ERROR(E03, stages.check_may_unscale(&entry));
+  CHECK_ERROR(E04, stages.check_may_step(&entry));
+  CHECK_NOTHROW(stages.check_may_step(nullptr));
 }
 
-TEST_CASE("The host knows of an overflow only once every optimizer's outcome was read") {
+TEST_CASE("The host knows that nothing overflowed once every outcome was read") {
   OptimizerStages stages;
-  const int a = 0, b = 0, c = 0;
-  auto& first = stages.add(&a, {torch::ones({1})}, found(0));
+  auto a = some_optimizer(), b = some_optimizer();
+  auto& first = stages.add(a, {gradient()}, found(0));
   CHECK_FALSE(stages.overflowed().has_value());
 
-  first.overflowed = false;
-  stages.add(&b, {}, {});  // without gradients: nothing to read
+  stages.note_read(first, false);
+  stages.add(b, {}, {});  // without gradients: nothing to read
   CHECK(stages.overflowed() == false);
 
-  stages.add(&c, {torch::ones({1})}, found(1)).overflowed = true;
+  stages.add_range({gradient()}, found(0));
+  CHECK_FALSE(stages.overflowed().has_value());
+}
+
+TEST_CASE("One overflow is enough for the host to know") {
+  OptimizerStages stages;
+  auto a = some_optimizer();
+  stages.add_range({gradient()}, found(0));
+  auto& bad = stages.add(a, {gradient()}, found(1));
+
+  stages.note_read(bad, true);
+
   CHECK(stages.overflowed() == true);
+}
+
+TEST_CASE("What an optimizer's gradients were found to be is known of its ranges too") {
+  OptimizerStages stages;
+  auto optimizer = some_optimizer();
+  auto& range = stages.add_range({gradient()}, found(0));
+  auto& entry = stages.add_unscaled(optimizer, {&range});
+
+  stages.note_read(entry, false);
+
+  CHECK(stages.overflowed() == false);
 }

@@ -4,6 +4,7 @@
 
 #include "support/doctest.h"
 
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -28,7 +29,7 @@ void check_that_both_agree(const GradScalerOptions& options) {
     const bool overflow = random() % 4 == 0;
 
     expected = policy.next(expected, overflow);
-    tensors.move_(policy, found(overflow));
+    tensors.move_(policy, found(overflow), std::nullopt);
 
     const auto state = tensors.read();
     REQUIRE(state.scale == expected.scale);
@@ -75,7 +76,7 @@ TEST_CASE("The scale does not grow beyond float32, with hysteresis or without") 
     ScaleTensors tensors;
     tensors.create(torch::kCPU, policy.initial());
 
-    tensors.move_(policy, found(false));
+    tensors.move_(policy, found(false), std::nullopt);
 
     CHECK(tensors.read().scale == 1e38F);
   }
@@ -86,7 +87,7 @@ TEST_CASE("A constant policy moves nothing") {
   ScaleTensors tensors;
   tensors.create(torch::kCPU, policy.initial());
 
-  tensors.move_(policy, found(true));
+  tensors.move_(policy, found(true), std::nullopt);
 
   CHECK(tensors.read().scale == 8);
 }
@@ -105,7 +106,7 @@ TEST_CASE("A count beyond a lowered interval is brought below it, so that the ne
   tensors.create(torch::kCPU, {4, 7, 1});
 
   tensors.limit_growth_tracker(2);
-  tensors.move_(policy, found(false));
+  tensors.move_(policy, found(false), std::nullopt);
 
   CHECK(tensors.read().scale == 8);
 }
@@ -117,7 +118,7 @@ TEST_CASE("Tensors made in inference mode can be moved outside it") {
     tensors.create(torch::kCPU, {4, 0, 1});
   }
 
-  CHECK_NOTHROW(tensors.move_(DynamicLossScale(), found(true)));
+  CHECK_NOTHROW(tensors.move_(DynamicLossScale(), found(true), std::nullopt));
   CHECK(tensors.read().scale == 2);
 }
 
@@ -132,4 +133,21 @@ TEST_CASE("A scale can be set from a number or a one-element tensor, whose stora
   source.fill_(5);
 
   CHECK(tensors.read().scale == 32);
+}
+
+TEST_CASE("The host can tell that the scale is at least 1 until it may have fallen below") {
+  const DynamicLossScale policy(GradScalerOptions().init_scale(2));
+  ScaleTensors tensors;
+  tensors.create(torch::kCPU, policy.initial());
+  CHECK_FALSE(tensors.may_be_below_one());
+
+  tensors.move_(policy, found(true), std::nullopt);  // to 1 at worst
+  CHECK_FALSE(tensors.may_be_below_one());
+  tensors.move_(policy, found(false), std::nullopt);
+  CHECK(tensors.may_be_below_one());
+
+  tensors.set_scale(4);
+  CHECK_FALSE(tensors.may_be_below_one());
+  tensors.set_scale(torch::full({}, 4.0));  // which the host has not read
+  CHECK(tensors.may_be_below_one());
 }

@@ -9,6 +9,7 @@
 
 using torchamp::FoundInf;
 using torchamp::detail::Gradients;
+using torchamp::detail::HalfGradients;
 
 namespace {
 
@@ -26,8 +27,10 @@ torch::optim::SGD optimizer_with(const std::vector<torch::Tensor>& gradients) {
 
 float found_after_unscaling(const std::vector<torch::Tensor>& gradients, float inverse) {
   auto optimizer = optimizer_with(gradients);
+  const bool may_overflow = inverse > 1;
   const auto found =
-      torchamp::detail::unscale_(Gradients::of(optimizer, "test()"), torch::full({}, inverse));
+      torchamp::detail::unscale_(Gradients::of(optimizer, HalfGradients::Allowed, "test()"),
+                                 torch::full({}, inverse), may_overflow);
   return found.combined(torch::kCPU).item<float>();
 }
 
@@ -129,4 +132,46 @@ TEST_CASE("A device has one finding however often it is asked for") {
 
   CHECK(found.on(torch::kCPU).item<float>() == 1);
   CHECK(found.per_device().size() == 1);
+}
+
+TEST_CASE("A gradient that overflows by being unscaled is found") {
+  CHECK(found_after_unscaling({torch::full({2}, 1e38)}, 2) == 0);
+  CHECK(found_after_unscaling({fours(), torch::full({2}, 1e38)}, 4) == 1);
+  CHECK(found_after_unscaling({torch::full({2}, 40000.0, torch::kHalf)}, 2) == 1);
+}
+
+TEST_CASE("Looking for overflow by unscaling does not multiply twice") {
+  const auto gradient = fours();
+
+  found_after_unscaling({gradient}, 2);
+
+  CHECK(gradient.eq(8).all().item<bool>());
+}
+
+TEST_CASE("Findings merge device by device and leave what was merged as it was") {
+  FoundInf found, other;
+  found.on(torch::kCPU);
+  other.on(torch::kCPU).fill_(1);
+  other.on(torch::Device("cpu:0"));
+
+  found.merge(other);
+
+  CHECK(found.per_device().size() == 2);
+  CHECK(found.on(torch::kCPU).item<float>() == 1);
+  CHECK(found.on(torch::Device("cpu:0")).item<float>() == 0);
+  found.on(torch::kCPU).fill_(0);
+  CHECK(other.on(torch::kCPU).item<float>() == 1);
+}
+
+TEST_CASE("A sparse half gradient with duplicates is coalesced and then unscaled") {
+  auto optimizer =
+      optimizer_with({torch::sparse_coo_tensor(torch::tensor({{0, 0}}), torch::full({2}, 4.0), {3})
+                          .to(torch::kHalf)});
+
+  torchamp::detail::unscale_(Gradients::of(optimizer, HalfGradients::Allowed, "test()"),
+                             torch::full({}, 0.25F), /*may_overflow=*/false);
+
+  const auto& gradient = optimizer.param_groups()[0].params()[0].grad();
+  CHECK(gradient.is_coalesced());
+  CHECK(gradient.to_dense()[0].item<float>() == 2);
 }

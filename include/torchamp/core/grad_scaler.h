@@ -2,21 +2,27 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <torchamp/core/amp_optimizer.h>
+#include <torchamp/core/closure_check.h>
 #include <torchamp/core/grad_scaler_options.h>
 #include <torchamp/core/loss_scale.h>
+#include <torchamp/core/moving_scale.h>
 #include <torchamp/core/nested.h>
 #include <torchamp/core/optimizer_stages.h>
-#include <torchamp/core/scale_tensors.h>
 #include <torchamp/core/skip_alarm.h>
+#include <torchamp/core/step_counter.h>
 #include <torchamp/core/step_result.h>
 #include <torchamp/core/unscale.h>
 #include <torchamp/detail/check.h>
 #include <torchamp/detail/gradients.h>
+#include <torchamp/detail/parameters.h>
 
 #include <ATen/autocast_mode.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace torchamp {
@@ -39,46 +45,52 @@ inline namespace v0 {
 /// error that says so, before anything has changed.
 /// Threads: one at a time. Semantics: torch.amp.GradScaler, apart from docs/differences.md.
 template <class LossScale>
-class BasicGradScaler {
+class BasicGradScaler : public MovingScale<LossScale> {
  public:
   /// Throws: [E08] for an option that makes no sense.
-  explicit BasicGradScaler(const GradScalerOptions& options = {}) : policy_(options) {}
+  explicit BasicGradScaler(const GradScalerOptions& options = {})
+      : MovingScale<LossScale>(options) {}
 
-  // A copy would share the scale's tensors with the original, and both would move them.
-  BasicGradScaler(const BasicGradScaler&) = delete;
-  BasicGradScaler& operator=(const BasicGradScaler&) = delete;
-  BasicGradScaler(BasicGradScaler&&) = default;
-  BasicGradScaler& operator=(BasicGradScaler&&) = default;
+  using MovingScale<LossScale>::is_enabled;
 
   /// `loss` times the scale, for calling `backward()` on. Multiplied in float32 if `loss` is half
   /// precision, which could not hold a large scale. The first call puts the scale on its device.
   /// Host sync: none.   Throws: [E07] unless `loss` is a floating-point tensor.
   at::Tensor scale(const at::Tensor& loss);
 
-  /// The same for every tensor in a vector, array, optional, pair, tuple, map or unordered_map,
-  /// nested to any depth.
+  /// The same for every tensor in an optional, pair, tuple, map or any range, nested to any depth;
+  /// what comes back is described at `transform_tensors()`.
   template <class Container>
-  Container scale(const Container& losses) {
+  auto scale(const Container& losses) {
     return transform_tensors(losses, [this](const at::Tensor& loss) { return scale(loss); });
   }
 
-  /// Divides the gradients of `optimizer` by the scale, in place, and notes whether any is inf or
-  /// NaN: for what needs the true gradients before `step()`, as clipping does.
-  /// `Optimizer` is any type with `param_groups()` like that of torch::optim::Optimizer.
+  /// Divides the gradients by the scale, in place, and notes whether any is inf or NaN: for what
+  /// needs the true gradients before `step()`, as clipping does.
+  /// `Owner` is an optimizer, which is any type with `param_groups()` like that of
+  /// torch::optim::Optimizer, or a range of parameters: `model->parameters()`, or with their names
+  /// `model->named_parameters()`, whose gradients `step()` then takes as they are.
+  /// Returns 1 if one is inf or NaN, or has become so by being unscaled, else 0: 0-dim float32.
   /// Host sync: none, but for what a sparse gradient's own methods do.
   /// Throws: [E03] if called twice or after step(), [E05] before scale(), [E09], [E10] for
   /// gradients that cannot be unscaled, [E11] for one that another optimizer has unscaled already.
   /// Every gradient is then as it was.
-  template <class Optimizer>
-  void unscale_(Optimizer& optimizer);
+  template <class Owner>
+  at::Tensor unscale_(Owner&& owner);
 
   /// Unscales unless `unscale_()` did, then calls `optimizer.step()` if every gradient is finite.
   /// An optimizer without gradients is left alone. Casts cached by autocast are dropped, so that a
   /// forward pass after a step inside a region sees the new weights.
-  /// Host sync: one read, of whether a gradient overflowed; none if disabled.
-  /// Throws: [E04] if called twice before update(); else as `unscale_()`.
+  /// Host sync: one read, of whether a gradient overflowed; none if disabled, or if the optimizer
+  /// is an AmpOptimizer that decides on the device. Throws: [E04] if called twice before update(),
+  /// [E19] for an optimizer that needs a closure; else as `unscale_()`.
   template <class Optimizer>
   StepResult step(Optimizer& optimizer);
+
+  /// Only for a disabled scaler, which calls `optimizer.step(closure)`. The gradients that a
+  /// closure makes would reach the optimizer scaled and unchecked.   Throws: [E19] if enabled.
+  template <class Optimizer, class Closure>
+  StepResult step(Optimizer& optimizer, Closure&& closure);
 
   /// Moves the scale by what the steps since the last call found, and starts the next iteration.
   /// Host sync: none.   Throws: [E05] before scale(), [E06] if no optimizer was unscaled or
@@ -94,49 +106,28 @@ class BasicGradScaler {
   /// Host sync: none.   Throws: [E12] for a tensor of another kind, [E05] before scale().
   void update(const at::Tensor& new_scale);
 
-  bool is_enabled() const { return options().enabled(); }
+  /// Steps taken and skipped since the scaler was made, of all optimizers.
+  /// Host sync: one read if an AmpOptimizer decided on the device, else none.
+  int64_t taken_steps() const { return steps_.taken(); }
+  int64_t skipped_steps() const { return steps_.skipped(); }
 
-  /// The current scale; 1 if disabled.   Host sync: one read once scale() was called.
-  double get_scale() const;
-
-  /// The current scale on its device, 0-dim float32; undefined before scale().   Host sync: none.
-  const at::Tensor& scale_tensor() const { return tensors_.scale(); }
-
-  /// Good steps since the scale last moved.   Host sync: one read once scale() was called.
-  int64_t growth_tracker() const;
-
-  /// Steps taken and skipped since the scaler was made, of all optimizers.   Host sync: none.
-  int64_t taken_steps() const { return taken_steps_; }
-  int64_t skipped_steps() const { return skipped_steps_; }
-
-  const GradScalerOptions& options() const { return policy_.options(); }
-  double get_growth_factor() const { return options().growth_factor(); }
-  double get_backoff_factor() const { return options().backoff_factor(); }
-  int64_t get_growth_interval() const { return options().growth_interval(); }
-
-  /// Host sync: none.   Throws: [E08] for a value that makes no sense; the old one then stays.
-  void set_growth_factor(double factor) { set(copy_of_options().growth_factor(factor)); }
-  void set_backoff_factor(double factor) { set(copy_of_options().backoff_factor(factor)); }
-  void set_growth_interval(int64_t steps) {
-    set(copy_of_options().growth_interval(steps));
-    if (tensors_.defined()) tensors_.limit_growth_tracker(steps);
-  }
+  /// False from the first `unscale_()` or `step()` of an iteration to its `update()`.
+  bool between_iterations() const { return stages_.empty(); }
 
  private:
-  GradScalerOptions copy_of_options() const { return options(); }
-  void set(const GradScalerOptions& options) { policy_ = LossScale(options); }
-  void check_scaled(const char* caller) const;
+  using MovingScale<LossScale>::check_scaled;
+  using MovingScale<LossScale>::policy_;
+  using MovingScale<LossScale>::tensors_;
 
-  /// The part that `unscale_()` and `step()` share, after their own checks of the order.
+  FoundInf unscale_now(const detail::Gradients& gradients) const {
+    return detail::unscale_(gradients, tensors_.inverse(), tensors_.may_be_below_one());
+  }
   template <class Optimizer>
-  OptimizerStages::Entry& unscale_now(Optimizer& optimizer, const char* caller);
+  OptimizerStages::Entry& unscale_for_step(Optimizer& optimizer);
 
-  LossScale policy_;
-  ScaleTensors tensors_;
   OptimizerStages stages_;
   SkipAlarm skip_alarm_;
-  int64_t taken_steps_ = 0;
-  int64_t skipped_steps_ = 0;
+  StepCounter steps_;
 };
 
 /// The everyday scaler, whose scale adapts itself: `torch.amp.GradScaler` for C++.
@@ -151,54 +142,87 @@ at::Tensor BasicGradScaler<LossScale>::scale(const at::Tensor& loss) {
   TORCHAMP_CHECK(E07, loss.is_floating_point() || loss.is_complex(), "scale(): the loss has dtype ",
                  loss.scalar_type(),
                  "; pass a floating-point tensor that backward() can start from");
-  if (!tensors_.defined()) tensors_.create(loss.device(), policy_.initial());
-  const at::Tensor scale = tensors_.scale().to(loss.device(), /*non_blocking=*/true);
-  switch (loss.scalar_type()) {
-    case at::kHalf:
-    case at::kBFloat16:
-      return loss.to(at::kFloat).mul(scale);
-    case at::kComplexHalf:
-      return loss.to(at::kComplexFloat).mul(scale);
-    default:
-      return loss.mul(scale);
-  }
+  if (!tensors_.defined()) tensors_.create(loss.device(), this->start());
+  return tensors_.multiply(loss);
 }
 
 template <class LossScale>
-template <class Optimizer>
-void BasicGradScaler<LossScale>::unscale_(Optimizer& optimizer) {
-  if (!is_enabled()) return;
-  check_scaled("unscale_()");
-  stages_.check_may_unscale(&optimizer);
-  unscale_now(optimizer, "unscale_()");
+template <class Owner>
+at::Tensor BasicGradScaler<LossScale>::unscale_(Owner&& owner) {
+  using Bare = std::remove_reference_t<Owner>;
+  if constexpr (!detail::has_param_groups<Bare> && !detail::is_parameter_range<Bare>) {
+    static_assert(detail::never<Bare>,
+                  "torchamp: unscale_() takes an optimizer, which has param_groups() as"
+                  " torch::optim::Optimizer has it, or a range of parameters");
+  } else {
+    if (!is_enabled()) return at::zeros({});
+    check_scaled("unscale_()");
+    if constexpr (detail::has_param_groups<Bare>) stages_.check_may_unscale(stages_.find(owner));
+    const auto gradients =
+        detail::Gradients::of(owner, detail::half_gradients_of(owner), "unscale_()");
+    stages_.check_not_unscaled(gradients.tensors(), "unscale_()");
+    auto found_inf = unscale_now(gradients);
+    const at::Tensor found = found_inf.combined(tensors_.scale().device());
+    if constexpr (detail::has_param_groups<Bare>) {
+      stages_.add(owner, gradients.tensors(), std::move(found_inf));
+    } else {
+      stages_.add_range(gradients.tensors(), std::move(found_inf));
+    }
+    return found;
+  }
 }
 
 template <class LossScale>
 template <class Optimizer>
 StepResult BasicGradScaler<LossScale>::step(Optimizer& optimizer) {
-  if (!is_enabled()) {
-    optimizer.step();
-    at::autocast::clear_cache();
-    return StepResult(StepStatus::Taken);
-  }
-  check_scaled("step()");
-  stages_.check_may_step(&optimizer);
-  auto* entry = stages_.find(&optimizer);
-  if (entry == nullptr) entry = &unscale_now(optimizer, "step()");
-
-  if (!entry->has_gradients) {
+  if constexpr (!detail::has_param_groups<Optimizer> || !detail::has_step<Optimizer>) {
+    static_assert(detail::never<Optimizer>,
+                  "torchamp: step() takes an optimizer: a type with param_groups(), as"
+                  " torch::optim::Optimizer has it, and a step() that needs no closure");
+  } else {
+    if (!is_enabled()) {
+      optimizer.step();
+      at::autocast::clear_cache();
+      return StepResult(StepStatus::Taken);
+    }
+    check_scaled("step()");
+    detail::check_needs_no_closure(optimizer);
+    auto* entry = stages_.find(optimizer);
+    stages_.check_may_step(entry);
+    if (entry == nullptr) entry = &unscale_for_step(optimizer);
+    if (!entry->has_gradients) {
+      entry->stage = OptimizerStages::Stage::Stepped;
+      return StepResult(StepStatus::NoGradients);
+    }
+    // Should a step throw, the optimizer stays unscaled and may be stepped again.
+    const at::Tensor found_inf = entry->found_inf.combined(tensors_.scale().device());
+    auto* const amp_optimizer = detail::as_amp_optimizer(optimizer);
+    if (amp_optimizer != nullptr && amp_optimizer->decides_on_device()) {
+      amp_optimizer->step_unless(found_inf);
+      at::autocast::clear_cache();
+      entry->stage = OptimizerStages::Stage::Stepped;
+      steps_.note(found_inf);
+      return StepResult(found_inf);
+    }
+    const bool overflowed = found_inf.template item<float>() != 0;
+    stages_.note_read(*entry, overflowed);
+    if (!overflowed) {
+      optimizer.step();
+      at::autocast::clear_cache();
+    }
     entry->stage = OptimizerStages::Stage::Stepped;
-    return StepResult(StepStatus::NoGradients);
+    steps_.note(/*taken=*/!overflowed);
+    return StepResult(overflowed ? StepStatus::Skipped : StepStatus::Taken, found_inf);
   }
-  const at::Tensor found_inf = entry->found_inf.combined(tensors_.scale().device());
-  entry->overflowed = found_inf.template item<float>() != 0;
-  if (!*entry->overflowed) {
-    optimizer.step();  // should it throw, the optimizer stays unscaled and may be stepped again
-    at::autocast::clear_cache();
-  }
-  entry->stage = OptimizerStages::Stage::Stepped;
-  ++(*entry->overflowed ? skipped_steps_ : taken_steps_);
-  return StepResult(*entry->overflowed ? StepStatus::Skipped : StepStatus::Taken, found_inf);
+}
+
+template <class LossScale>
+template <class Optimizer, class Closure>
+StepResult BasicGradScaler<LossScale>::step(Optimizer& optimizer, Closure&& closure) {
+  detail::check_no_closure(is_enabled());
+  optimizer.step(std::forward<Closure>(closure));
+  at::autocast::clear_cache();
+  return StepResult(StepStatus::Taken);
 }
 
 template <class LossScale>
@@ -212,18 +236,15 @@ void BasicGradScaler<LossScale>::update() {
   const auto overflowed = stages_.overflowed();
   stages_.clear();
   if (!found_inf.defined()) return;  // without gradients there is nothing to learn about the scale
-  tensors_.move_(policy_, found_inf);
-  if (overflowed) skip_alarm_.note(*overflowed, options());
+  tensors_.move_(policy_, found_inf, overflowed);
+  if (overflowed) skip_alarm_.note(*overflowed, policy_.options());
 }
 
 template <class LossScale>
 void BasicGradScaler<LossScale>::update(double new_scale) {
   if (!is_enabled()) return;
   check_scaled("update()");
-  TORCHAMP_CHECK(E12, new_scale >= options().min_scale() && new_scale <= options().max_scale(),
-                 "update(): the new scale is ", new_scale, "; choose a number from min_scale, ",
-                 options().min_scale(), ", to max_scale, ", options().max_scale());
-  tensors_.set_scale(new_scale);
+  this->set_scale(new_scale);
   stages_.clear();
 }
 
@@ -231,44 +252,18 @@ template <class LossScale>
 void BasicGradScaler<LossScale>::update(const at::Tensor& new_scale) {
   if (!is_enabled()) return;
   check_scaled("update()");
-  TORCHAMP_CHECK(E12, new_scale.defined(), "update(): the new scale is an undefined tensor");
-  TORCHAMP_CHECK(
-      E12, new_scale.numel() == 1 && new_scale.is_floating_point() && !new_scale.requires_grad(),
-      "update(): the new scale is a tensor of shape ", new_scale.sizes(), " and dtype ",
-      new_scale.scalar_type(), new_scale.requires_grad() ? " that requires grad" : "",
-      "; pass one floating-point number without gradient history");
-  tensors_.set_scale(new_scale);
+  this->set_scale(new_scale);
   stages_.clear();
 }
 
 template <class LossScale>
-double BasicGradScaler<LossScale>::get_scale() const {
-  if (!is_enabled()) return 1.0;
-  if (!tensors_.defined()) return policy_.initial().scale;
-  return tensors_.scale().template item<float>();
-}
-
-template <class LossScale>
-int64_t BasicGradScaler<LossScale>::growth_tracker() const {
-  if (!is_enabled() || !tensors_.defined()) return 0;
-  return tensors_.growth_tracker().template item<int32_t>();
-}
-
-template <class LossScale>
-void BasicGradScaler<LossScale>::check_scaled(const char* caller) const {
-  TORCHAMP_CHECK(E05, tensors_.defined(), caller,
-                 ": called before scale(); write scaler.scale(loss).backward() in place of"
-                 " loss.backward()");
-}
-
-template <class LossScale>
 template <class Optimizer>
-OptimizerStages::Entry& BasicGradScaler<LossScale>::unscale_now(Optimizer& optimizer,
-                                                                const char* caller) {
-  const auto gradients = detail::Gradients::of(optimizer, caller);
-  stages_.check_not_unscaled(gradients.tensors(), caller);
-  FoundInf found_inf = detail::unscale_(gradients, tensors_.inverse());
-  return stages_.add(&optimizer, gradients.tensors(), std::move(found_inf));
+OptimizerStages::Entry& BasicGradScaler<LossScale>::unscale_for_step(Optimizer& optimizer) {
+  const auto gradients =
+      detail::Gradients::of(optimizer, detail::half_gradients_of(optimizer), "step()");
+  auto ranges = stages_.ranges_of(gradients.tensors(), "step()");
+  if (!ranges.empty()) return stages_.add_unscaled(optimizer, std::move(ranges));
+  return stages_.add(optimizer, gradients.tensors(), unscale_now(gradients));
 }
 
 }  // namespace v0

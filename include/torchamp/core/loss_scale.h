@@ -49,7 +49,7 @@ class DynamicLossScale {
 /// are still skipped.
 class ConstantLossScale {
  public:
-  /// Throws: [E08] unless `init_scale` is in [min_scale, max_scale].
+  /// Throws: [E08] for a value that makes no sense, also where only the dynamic policy uses it.
   explicit ConstantLossScale(const GradScalerOptions& options = {});
 
   LossScaleState initial() const { return {static_cast<float>(options_.init_scale()), 0, 1}; }
@@ -63,26 +63,12 @@ class ConstantLossScale {
 
 namespace detail {
 
-inline void check_scale_range(const GradScalerOptions& options) {
+/// Checks what every policy has, so that setters and saved states mean the same with each.
+inline void check_options(const GradScalerOptions& options) {
   constexpr double smallest = (std::numeric_limits<float>::min)();
   constexpr double largest = (std::numeric_limits<float>::max)();
-  // Each comparison is false for NaN, so that NaN is refused too.
-  TORCHAMP_CHECK(E08, options.min_scale() >= smallest && options.min_scale() <= largest,
-                 "GradScaler: min_scale is ", options.min_scale(), "; choose a positive float32");
-  TORCHAMP_CHECK(E08, options.max_scale() >= options.min_scale() && options.max_scale() <= largest,
-                 "GradScaler: max_scale is ", options.max_scale(),
-                 "; choose a finite float32 that is at least min_scale, ", options.min_scale());
-  TORCHAMP_CHECK(
-      E08,
-      options.init_scale() >= options.min_scale() && options.init_scale() <= options.max_scale(),
-      "GradScaler: init_scale is ", options.init_scale(), "; choose a number from min_scale, ",
-      options.min_scale(), ", to max_scale, ", options.max_scale());
-}
-
-}  // namespace detail
-
-inline DynamicLossScale::DynamicLossScale(const GradScalerOptions& options) : options_(options) {
   constexpr int64_t longest = (std::numeric_limits<int32_t>::max)();
+  // Each comparison is false for NaN, so that NaN is refused too.
   TORCHAMP_CHECK(E08, options.growth_factor() > 1.0 && std::isfinite(options.growth_factor()),
                  "GradScaler: growth_factor is ", options.growth_factor(),
                  "; choose a finite number above 1, as 2");
@@ -95,7 +81,24 @@ inline DynamicLossScale::DynamicLossScale(const GradScalerOptions& options) : op
   TORCHAMP_CHECK(E08, options.hysteresis() >= 1 && options.hysteresis() <= longest,
                  "GradScaler: hysteresis is ", options.hysteresis(),
                  " overflows; choose 1 or more");
-  detail::check_scale_range(options);
+  TORCHAMP_CHECK(E08, options.min_scale() >= smallest && options.min_scale() <= largest,
+                 "GradScaler: min_scale is ", options.min_scale(), "; choose a positive float32");
+  TORCHAMP_CHECK(E08, options.max_scale() >= options.min_scale() && options.max_scale() <= largest,
+                 "GradScaler: max_scale is ", options.max_scale(),
+                 "; choose a finite float32 that is at least min_scale, ", options.min_scale());
+  TORCHAMP_CHECK(
+      E08,
+      options.init_scale() >= options.min_scale() && options.init_scale() <= options.max_scale(),
+      "GradScaler: init_scale is ", options.init_scale(), "; choose a number from min_scale, ",
+      options.min_scale(), ", to max_scale, ", options.max_scale());
+  TORCHAMP_CHECK(E08, options.many_skips() >= 0, "GradScaler: many_skips is ", options.many_skips(),
+                 "; choose a number of steps, or 0 for never");
+}
+
+}  // namespace detail
+
+inline DynamicLossScale::DynamicLossScale(const GradScalerOptions& options) : options_(options) {
+  detail::check_options(options);
 }
 
 inline LossScaleState DynamicLossScale::next(LossScaleState state, bool found_inf) const {
@@ -132,7 +135,7 @@ inline float DynamicLossScale::clamped(double scale) const {
 }
 
 inline ConstantLossScale::ConstantLossScale(const GradScalerOptions& options) : options_(options) {
-  detail::check_scale_range(options);
+  detail::check_options(options);
 }
 
 }  // namespace v0

@@ -4,104 +4,105 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <array>
-#include <cstddef>
-#include <map>
+#include <iterator>
 #include <optional>
 #include <tuple>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace torchamp {
 inline namespace v0 {
 
-/// `value` with `function` applied to each tensor in it. Takes tensors and what C++ programs nest
-/// them in: vector, array, optional, pair, tuple, map and unordered_map (their values), to any
-/// depth. The result has the type of `value`; anything else does not compile, and says so.
-template <class Function>
-at::Tensor transform_tensors(const at::Tensor& tensor, const Function& function);
+/// `value` with `function` applied to each tensor in it. Takes a tensor, an optional, pair or
+/// tuple, or any range (of a map, the values), nested to any depth. A container comes back as one
+/// of its own type, with its comparator, hash and allocator; a range that only refers to its
+/// elements (std::span, at::TensorList, an array of C) comes back as a std::vector, and what it
+/// refers to stays as it is. Anything else does not compile, and says so.
 template <class T, class Function>
-std::vector<T> transform_tensors(const std::vector<T>& values, const Function& function);
-template <class T, std::size_t n, class Function>
-std::array<T, n> transform_tensors(const std::array<T, n>& values, const Function& function);
-template <class T, class Function>
-std::optional<T> transform_tensors(const std::optional<T>& value, const Function& function);
-template <class A, class B, class Function>
-std::pair<A, B> transform_tensors(const std::pair<A, B>& values, const Function& function);
-template <class... T, class Function>
-std::tuple<T...> transform_tensors(const std::tuple<T...>& values, const Function& function);
-template <class K, class T, class C, class Function>
-std::map<K, T, C> transform_tensors(const std::map<K, T, C>& values, const Function& function);
-template <class K, class T, class H, class E, class Function>
-std::unordered_map<K, T, H, E> transform_tensors(const std::unordered_map<K, T, H, E>& values,
-                                                 const Function& function);
+auto transform_tensors(const T& value, const Function& function);
 
 namespace detail {
+
 template <class>
 inline constexpr bool never = false;
+
+template <class T, template <class...> class Template>
+inline constexpr bool is_a = false;
+template <class... Part, template <class...> class Template>
+inline constexpr bool is_a<Template<Part...>, Template> = true;
+
+template <class T>
+inline constexpr bool is_tensor = std::is_convertible_v<const T&, const at::Tensor&>;
+
+template <class T>
+using element_of = decltype(*std::begin(std::declval<T&>()));
+
+template <class T, class = void>
+inline constexpr bool is_range = false;
+template <class T>
+inline constexpr bool is_range<T, std::void_t<element_of<T>>> = true;
+
+template <class T, class = void>
+inline constexpr bool is_map = false;
+template <class T>
+inline constexpr bool is_map<T, std::void_t<typename T::key_type, typename T::mapped_type>> = true;
+
+/// True for references through which an element can be assigned.
+template <class Reference>
+inline constexpr bool is_writable =
+    std::is_lvalue_reference_v<Reference> && !std::is_const_v<std::remove_reference_t<Reference>>;
+
+/// True if a copy of the range has elements of its own: they can be written through the range, but
+/// not through a const one. Through a const view one can, or through none.
+template <class T>
+constexpr bool owns_its_elements() {
+  if constexpr (std::is_array_v<T>) {
+    return false;
+  } else {
+    return is_writable<element_of<T>> && !is_writable<element_of<const T>>;
+  }
+}
+
+template <class Range, class Function>
+auto transform_range(const Range& range, const Function& function) {
+  if constexpr (is_map<Range>) {
+    Range results = range;
+    for (auto&& entry : results) entry.second = transform_tensors(entry.second, function);
+    return results;
+  } else if constexpr (owns_its_elements<Range>()) {
+    Range results = range;
+    for (auto& element : results) element = transform_tensors(element, function);
+    return results;
+  } else {
+    std::vector<std::decay_t<decltype(transform_tensors(*std::begin(range), function))>> results;
+    for (auto&& element : range) results.push_back(transform_tensors(element, function));
+    return results;
+  }
+}
+
 }  // namespace detail
 
 template <class T, class Function>
-std::enable_if_t<!std::is_convertible_v<const T&, const at::Tensor&>, T> transform_tensors(
-    const T& /*value*/, const Function& /*function*/) {
-  static_assert(detail::never<T>,
-                "torchamp takes a tensor, or vector, array, optional, pair, tuple, map or"
-                " unordered_map of tensors, nested to any depth");
-}
-
-template <class Function>
-at::Tensor transform_tensors(const at::Tensor& tensor, const Function& function) {
-  return function(tensor);
-}
-
-template <class T, class Function>
-std::vector<T> transform_tensors(const std::vector<T>& values, const Function& function) {
-  std::vector<T> results;
-  results.reserve(values.size());
-  for (const auto& value : values) results.push_back(transform_tensors(value, function));
-  return results;
-}
-
-template <class T, std::size_t n, class Function>
-std::array<T, n> transform_tensors(const std::array<T, n>& values, const Function& function) {
-  std::array<T, n> results = values;
-  for (auto& result : results) result = transform_tensors(result, function);
-  return results;
-}
-
-template <class T, class Function>
-std::optional<T> transform_tensors(const std::optional<T>& value, const Function& function) {
-  if (!value) return std::nullopt;
-  return transform_tensors(*value, function);
-}
-
-template <class A, class B, class Function>
-std::pair<A, B> transform_tensors(const std::pair<A, B>& values, const Function& function) {
-  return {transform_tensors(values.first, function), transform_tensors(values.second, function)};
-}
-
-template <class... T, class Function>
-std::tuple<T...> transform_tensors(const std::tuple<T...>& values, const Function& function) {
-  return std::apply(
-      [&](const T&... each) { return std::tuple<T...>{transform_tensors(each, function)...}; },
-      values);
-}
-
-template <class K, class T, class C, class Function>
-std::map<K, T, C> transform_tensors(const std::map<K, T, C>& values, const Function& function) {
-  std::map<K, T, C> results(values.key_comp());
-  for (const auto& [key, value] : values) results.emplace(key, transform_tensors(value, function));
-  return results;
-}
-
-template <class K, class T, class H, class E, class Function>
-std::unordered_map<K, T, H, E> transform_tensors(const std::unordered_map<K, T, H, E>& values,
-                                                 const Function& function) {
-  std::unordered_map<K, T, H, E> results(values.size(), values.hash_function(), values.key_eq());
-  for (const auto& [key, value] : values) results.emplace(key, transform_tensors(value, function));
-  return results;
+auto transform_tensors(const T& value, const Function& function) {
+  if constexpr (detail::is_tensor<T>) {
+    return at::Tensor(function(static_cast<const at::Tensor&>(value)));
+  } else if constexpr (detail::is_a<T, std::optional>) {
+    return value ? T(transform_tensors(*value, function)) : T();
+  } else if constexpr (detail::is_a<T, std::pair>) {
+    return std::make_pair(transform_tensors(value.first, function),
+                          transform_tensors(value.second, function));
+  } else if constexpr (detail::is_a<T, std::tuple>) {
+    return std::apply(
+        [&](const auto&... each) { return std::make_tuple(transform_tensors(each, function)...); },
+        value);
+  } else if constexpr (detail::is_range<const T>) {
+    return detail::transform_range(value, function);
+  } else {
+    static_assert(detail::never<T>,
+                  "torchamp takes a tensor, or an optional, pair, tuple, map or any range of"
+                  " tensors, nested to any depth");
+  }
 }
 
 }  // namespace v0

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <torchamp/core/loss_scale.h>
+#include <torchamp/core/scale_floor.h>
 #include <torchamp/detail/libtorch.h>
 
 #include <ATen/core/Tensor.h>
@@ -14,6 +15,7 @@
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
+#include <optional>
 
 namespace torchamp {
 inline namespace v0 {
@@ -29,6 +31,14 @@ class ScaleTensors {
 
   void create(c10::Device device, const LossScaleState& state);
 
+  /// The same tensors with other values.
+  void fill_(const LossScaleState& state) {
+    scale_.fill_(state.scale);
+    growth_tracker_.fill_(state.growth_tracker);
+    hysteresis_tracker_.fill_(state.hysteresis_tracker);
+    floor_.set(state);
+  }
+
   /// The scale, a 0-dim float32 tensor.
   const at::Tensor& scale() const { return scale_; }
   const at::Tensor& growth_tracker() const { return growth_tracker_; }
@@ -36,17 +46,36 @@ class ScaleTensors {
   /// 1 / scale in float32, rounded once, as torch.amp computes it.
   at::Tensor inverse() const;
 
-  /// Applies the policy's rule after a step; `found_inf` is 0-dim float32, 0 or 1, on this device.
-  void move_(const DynamicLossScale& policy, const at::Tensor& found_inf);
-  void move_(const ConstantLossScale& /*policy*/, const at::Tensor& /*found_inf*/) {}
+  /// False as long as the host can tell that the scale is at least 1, so that dividing by it makes
+  /// no gradient larger.
+  bool may_be_below_one() const { return floor_.value() < 1; }
 
-  void set_scale(double scale) { scale_.fill_(scale); }
-  void set_scale(const at::Tensor& scale) { scale_.copy_(scale.detach().reshape({})); }
+  /// `loss` times the scale, in float32 if `loss` is half precision, which could not hold a large
+  /// scale.
+  at::Tensor multiply(const at::Tensor& loss) const;
+
+  /// Applies the policy's rule after a step; `found_inf` is 0-dim float32, 0 or 1, on this device,
+  /// and `overflowed` the same as far as the host knows it.
+  void move_(const DynamicLossScale& policy, const at::Tensor& found_inf,
+             std::optional<bool> overflowed);
+  void move_(const ConstantLossScale& /*policy*/, const at::Tensor& /*found_inf*/,
+             std::optional<bool> /*overflowed*/) {}
+
+  void set_scale(double scale) {
+    scale_.fill_(scale);
+    floor_.set_scale(scale);
+  }
+  /// A scale that the host does not know.
+  void set_scale(const at::Tensor& scale) {
+    scale_.copy_(scale.detach().reshape({}));
+    floor_.set_scale(0);
+  }
 
   /// To be called when the growth interval changes: LibTorch's operator grows when the count of
   /// good steps equals the interval, so a count beyond a lowered interval would never grow again.
   void limit_growth_tracker(int64_t growth_interval) {
     growth_tracker_.clamp_max_(growth_interval - 1);
+    floor_.limit_growth_tracker(growth_interval);
   }
 
   /// Host sync: reads the three numbers from the device.
@@ -61,6 +90,7 @@ class ScaleTensors {
   at::Tensor scale_;               // 0-dim float32
   at::Tensor growth_tracker_;      // 0-dim int32
   at::Tensor hysteresis_tracker_;  // 0-dim int32
+  ScaleFloor floor_;
 };
 
 inline void ScaleTensors::create(c10::Device device, const LossScaleState& state) {
@@ -71,6 +101,20 @@ inline void ScaleTensors::create(c10::Device device, const LossScaleState& state
   scale_ = at::full({}, state.scale, on_device.dtype(at::kFloat));
   growth_tracker_ = at::full({}, state.growth_tracker, on_device.dtype(at::kInt));
   hysteresis_tracker_ = at::full({}, state.hysteresis_tracker, on_device.dtype(at::kInt));
+  floor_.set(state);
+}
+
+inline at::Tensor ScaleTensors::multiply(const at::Tensor& loss) const {
+  const at::Tensor scale = scale_.to(loss.device(), /*non_blocking=*/true);
+  switch (loss.scalar_type()) {
+    case at::kHalf:
+    case at::kBFloat16:
+      return loss.to(at::kFloat).mul(scale);
+    case at::kComplexHalf:
+      return loss.to(at::kComplexFloat).mul(scale);
+    default:
+      return loss.mul(scale);
+  }
 }
 
 inline at::Tensor ScaleTensors::inverse() const {
@@ -78,7 +122,8 @@ inline at::Tensor ScaleTensors::inverse() const {
   return scale_.to(at::kDouble).reciprocal().to(at::kFloat);
 }
 
-inline void ScaleTensors::move_(const DynamicLossScale& policy, const at::Tensor& found_inf) {
+inline void ScaleTensors::move_(const DynamicLossScale& policy, const at::Tensor& found_inf,
+                                std::optional<bool> overflowed) {
   const auto& options = policy.options();
   if (options.hysteresis() > 1) {
     move_with_hysteresis_(options, found_inf);
@@ -87,6 +132,7 @@ inline void ScaleTensors::move_(const DynamicLossScale& policy, const at::Tensor
                            options.backoff_factor(), options.growth_interval());
   }
   scale_.clamp_(options.min_scale(), options.max_scale());
+  floor_.move(policy, overflowed);
 }
 
 // LibTorch's operator knows no hysteresis. The same rule as DynamicLossScale::next(), without a

@@ -8,6 +8,8 @@
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/Device.h>
@@ -35,6 +37,9 @@ class FoundInf {
   /// devices of one type.
   at::Tensor combined(c10::Device device) const;
 
+  /// Adds what `other` found.   Host sync: none.
+  void merge(const FoundInf& other);
+
   const std::vector<std::pair<c10::Device, at::Tensor>>& per_device() const { return per_device_; }
 
  private:
@@ -59,6 +64,13 @@ inline at::Tensor FoundInf::combined(c10::Device device) const {
   return any.clamp_max_(1.0);
 }
 
+inline void FoundInf::merge(const FoundInf& other) {
+  for (const auto& [device, found] : other.per_device_) {
+    at::Tensor& mine = on(device);
+    mine = at::maximum(mine, found);
+  }
+}
+
 namespace detail {
 
 /// For gradients that LibTorch's operator has no kernel for: bfloat16 outside the CPU.
@@ -71,19 +83,30 @@ inline void unscale_with_stock_operators_(at::TensorList values, at::Tensor& fou
   at::_foreach_mul_(values, inverse_scale);
 }
 
+/// Multiplies `values`, of one device and dtype, by `inverse_scale`, a 0-dim float32 tensor there,
+/// and sets `found_inf` to 1 if one was inf or NaN before.   Host sync: none.
+inline void unscale_group_(const GradientGroup& group, at::Tensor& found_inf,
+                           const at::Tensor& inverse_scale) {
+  if (group.dtype == at::kBFloat16 && !group.device.is_cpu()) {
+    unscale_with_stock_operators_(group.values, found_inf, inverse_scale);
+  } else {
+    at::_amp_foreach_non_finite_check_and_unscale_(group.values, found_inf, inverse_scale);
+  }
+}
+
 /// Multiplies each gradient by `inverse_scale` (0-dim float32) in place and notes on its device
-/// whether any value was not finite.   Host sync: none.
-inline FoundInf unscale_(const Gradients& gradients, const at::Tensor& inverse_scale) {
+/// whether any value is not finite, before or after. After needs a second look, and is looked for
+/// only if `may_overflow`, to be set where `inverse_scale` may be more than 1.   Host sync: none.
+inline FoundInf unscale_(const Gradients& gradients, const at::Tensor& inverse_scale,
+                         bool may_overflow) {
   const c10::AutoGradMode no_grad(false);
+  gradients.put_copies();
   FoundInf found_inf;
   for (const auto& group : gradients.groups()) {
     const at::Tensor inverse = inverse_scale.to(group.device, /*non_blocking=*/true);
     at::Tensor& found = found_inf.on(group.device);
-    if (group.dtype == at::kBFloat16 && !group.device.is_cpu()) {
-      unscale_with_stock_operators_(group.values, found, inverse);
-    } else {
-      at::_amp_foreach_non_finite_check_and_unscale_(group.values, found, inverse);
-    }
+    unscale_group_(group, found, inverse);
+    if (may_overflow) unscale_group_(group, found, at::ones_like(inverse));
   }
   return found_inf;
 }

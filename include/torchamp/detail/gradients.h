@@ -3,14 +3,19 @@
 #pragma once
 
 #include <torchamp/detail/check.h>
+#include <torchamp/detail/parameters.h>
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/_neg_view.h>
 #include <ATen/ops/view_as_real.h>
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
 #include <cstddef>
-#include <unordered_set>
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace torchamp {
@@ -25,32 +30,46 @@ struct GradientGroup {
   std::vector<at::Tensor> values;
 };
 
-/// The gradients of one optimizer, found in a single walk over its parameter groups.
+/// Whether half-precision gradients may be unscaled: float32 master weights must stand behind them.
+enum class HalfGradients { Refused, Allowed };
+
+/// The gradients of an optimizer or of a range of parameters, found in a single walk.
 /// A parameter that stands in two groups is visited once, so nothing is unscaled twice.
 class Gradients {
  public:
-  /// Host sync: none.
-  /// Throws: [E09] for a float16 gradient, [E10] for a layout or dtype that cannot be unscaled;
-  /// the whole walk comes before any change, so every gradient is as it was.
-  template <class Optimizer>
-  static Gradients of(Optimizer& optimizer, const char* caller);
+  /// Host sync: none, but for coalescing a float16 sparse gradient.
+  /// Throws: [E09] for a float16 gradient where that is refused, [E10] for a layout or dtype that
+  /// cannot be unscaled, or memory that another gradient has a part of; the walk changes nothing,
+  /// so every gradient is as it was.
+  template <class Owner>
+  static Gradients of(Owner& owner, HalfGradients half, const char* caller);
 
   bool empty() const { return gradients_.empty(); }
   std::size_t size() const { return gradients_.size(); }
   const std::vector<at::Tensor>& tensors() const { return gradients_; }
   const std::vector<GradientGroup>& groups() const { return groups_; }
 
+  /// Gives their parameters the gradients that had to be copied, since they could not be unscaled
+  /// in place; `groups()` is about the copies.
+  void put_copies() const {
+    for (const auto& [parameter, gradient] : copies_) parameter.mutable_grad() = gradient;
+  }
+
  private:
-  void add(const at::Tensor& gradient, std::size_t group, std::size_t index, const char* caller);
+  template <class Place>
+  void add(const at::Tensor& parameter, HalfGradients half, const char* caller, const Place& place);
   std::vector<at::Tensor>& bucket(const at::Tensor& values);
 
   std::vector<at::Tensor> gradients_;
   std::vector<GradientGroup> groups_;
+  std::vector<std::pair<at::Tensor, at::Tensor>> copies_;  // parameter, gradient
+  std::unordered_map<const void*, int64_t> seen_;          // where values begin, how many
 };
 
-/// True for the dtypes that have kernels here and lose nothing by being unscaled.
+/// True for the dtypes that have kernels here.
 inline bool can_be_unscaled(at::ScalarType dtype) {
   switch (dtype) {
+    case at::kHalf:
     case at::kFloat:
     case at::kDouble:
     case at::kBFloat16:
@@ -85,45 +104,58 @@ inline at::Tensor reachable_values(const at::Tensor& gradient) {
   } else if (gradient.layout() != c10::kStrided) {
     values = gradient.values();
   }
-  // A conjugate view holds other numbers than it shows; unscaling by a real factor may ignore that.
-  if (values.is_complex()) values = at::view_as_real(values.is_conj() ? values.conj() : values);
-  return values;
+  // Conjugate and negative views hold other numbers than they show. A real factor may ignore that.
+  if (values.is_conj()) values = values.conj();
+  if (values.is_neg()) values = at::_neg_view(values);
+  return values.is_complex() ? at::view_as_real(values) : values;
 }
 
-template <class Optimizer>
-Gradients Gradients::of(Optimizer& optimizer, const char* caller) {
+template <class Owner>
+Gradients Gradients::of(Owner& owner, HalfGradients half, const char* caller) {
   Gradients found;
-  std::unordered_set<const c10::TensorImpl*> seen;
-  std::size_t group_number = 0;
-  for (auto& group : optimizer.param_groups()) {
-    std::size_t index = 0;
-    for (const at::Tensor& parameter : group.params()) {
-      const at::Tensor& gradient = parameter.grad();
-      if (gradient.defined() && seen.insert(gradient.unsafeGetTensorImpl()).second) {
-        found.add(gradient, group_number, index, caller);
-      }
-      ++index;
-    }
-    ++group_number;
-  }
+  for_each_parameter(owner, [&](const at::Tensor& parameter, const auto& place) {
+    if (parameter.grad().defined()) found.add(parameter, half, caller, place);
+  });
   return found;
 }
 
-inline void Gradients::add(const at::Tensor& gradient, std::size_t group, std::size_t index,
-                           const char* caller) {
+template <class Place>
+void Gradients::add(const at::Tensor& parameter, HalfGradients half, const char* caller,
+                    const Place& place) {
+  at::Tensor gradient = parameter.grad();
   const auto dtype = gradient.scalar_type();
-  TORCHAMP_CHECK(E09, dtype != at::kHalf && dtype != at::kComplexHalf, caller, ": parameter ",
-                 index, " of group ", group, " has a ", dtype,
-                 " gradient, which cannot be unscaled without losing what scaling saved; keep the"
-                 " parameters in float32 and let AutocastGuard cast them");
-  TORCHAMP_CHECK(E10, can_be_unscaled(dtype) && has_reachable_values(gradient), caller,
-                 ": parameter ", index, " of group ", group, " has a gradient of dtype ", dtype,
+  TORCHAMP_CHECK(E09, half == HalfGradients::Allowed || dtype != at::kHalf, caller, ": ", place(),
+                 ", of shape ", parameter.sizes(),
+                 ", has a Half gradient, which cannot be unscaled without losing what scaling"
+                 " saved; keep the parameters in float32 and let AutocastGuard cast them, or give"
+                 " the scaler an AmpOptimizer that has master weights");
+  TORCHAMP_CHECK(E10, can_be_unscaled(dtype) && has_reachable_values(gradient), caller, ": ",
+                 place(), ", of shape ", parameter.sizes(), ", has a gradient of dtype ", dtype,
                  " and layout ", gradient.layout(),
                  "; float32, float64, bfloat16 and complex gradients are supported, strided or"
                  " sparse");
+  if (gradient.numel() == 0) return gradients_.push_back(gradient);
+
+  const at::Tensor original = reachable_values(gradient);
+  // Two finite values at one index may have a sum that float16 cannot hold.
+  const bool coalesce =
+      dtype == at::kHalf && gradient.layout() == c10::kSparse && !gradient.is_coalesced();
+  // One number for several places, as expand() makes, cannot be multiplied in place.
+  const bool copy = at::has_internal_overlap(original) == at::MemOverlap::Yes;
+
+  const auto [seen, is_new] = seen_.emplace(original.const_data_ptr(), original.numel());
+  TORCHAMP_CHECK(E10, is_new || (seen->second == original.numel() && !coalesce && !copy), caller,
+                 ": ", place(), ", of shape ", parameter.sizes(),
+                 ", has a gradient that shares memory with another's, which would be unscaled"
+                 " twice; give it memory of its own, as with clone()");
+  if (coalesce || copy) {
+    gradient = coalesce ? gradient.coalesce() : gradient.contiguous();
+    copies_.emplace_back(parameter, gradient);
+  }
   gradients_.push_back(gradient);
+  if (!is_new) return;
   const at::Tensor values = reachable_values(gradient);
-  if (values.numel() > 0) bucket(values).push_back(values);
+  bucket(values).push_back(values);
 }
 
 inline std::vector<at::Tensor>& Gradients::bucket(const at::Tensor& values) {
