@@ -10,8 +10,8 @@
 #include <c10/core/ScalarType.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <cstddef>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -29,6 +29,8 @@ inline namespace v0 {
 ///       static variable_list backward(AutogradContext* ctx, variable_list gradients);
 ///     };
 ///     auto distance = Distance::apply(a, b);
+///
+/// (Not inside a function if it has `cast_inputs`: local classes have no static members in C++.)
 ///
 /// - Without `cast_inputs`, forward runs as it is, in the state of its caller.
 /// - With it, in a region, forward is given its tensors in that dtype and runs with autocast off.
@@ -58,39 +60,30 @@ struct Leaves {
   bool tensors;
   bool others;
 };
-template <class T, class = void>
-inline constexpr bool is_map = false;
-template <class T>
-inline constexpr bool is_map<T, std::void_t<typename T::mapped_type>> = true;
-template <class T, class = void>
-inline constexpr bool is_range = false;
-template <class T>  // or an optional
-inline constexpr bool is_range<T, std::void_t<typename T::value_type>> = true;
-template <class T, class = void>
-inline constexpr bool is_tuple = false;
-template <class T>
-inline constexpr bool is_tuple<T, std::void_t<decltype(std::tuple_size<T>::value)>> = true;
-
 template <class T>
 constexpr Leaves leaves_of();
-template <class T, std::size_t... i>
-constexpr Leaves leaves_of_tuple(std::index_sequence<i...> /*indices*/) {
-  return {(false || ... || leaves_of<std::tuple_element_t<i, T>>().tensors),
-          (false || ... || leaves_of<std::tuple_element_t<i, T>>().others)};
+template <class... T>
+constexpr Leaves leaves_of_all(const std::tuple<T...>* /*type*/) {
+  return {(false || ... || leaves_of<T>().tensors), (false || ... || leaves_of<T>().others)};
 }
 template <class T>
 constexpr Leaves leaves_of() {
-  if constexpr (std::is_convertible_v<T, at::Tensor>) {
+  if constexpr (is_tensor<T>) {
     return {true, false};
+  } else if constexpr (is_a<T, std::optional>) {
+    return leaves_of<typename T::value_type>();
+  } else if constexpr (is_a<T, std::pair>) {
+    return leaves_of_all(static_cast<std::tuple<std::decay_t<typename T::first_type>,
+                                                std::decay_t<typename T::second_type>>*>(nullptr));
+  } else if constexpr (is_a<T, std::tuple>) {
+    return leaves_of_all(static_cast<T*>(nullptr));
   } else if constexpr (is_map<T>) {
     return leaves_of<typename T::mapped_type>();
-  } else if constexpr (is_range<T>) {
-    return leaves_of<typename T::value_type>();
-  } else if constexpr (is_tuple<T>) {
-    return leaves_of_tuple<T>(std::make_index_sequence<std::tuple_size_v<T>>());
-  } else {
-    return {false, true};
+  } else if constexpr (is_range<const T>) {
+    using Element = std::decay_t<element_of<const T>>;
+    if constexpr (!std::is_same_v<Element, T>) return leaves_of<Element>();  // a path has paths
   }
+  return {false, true};
 }
 
 inline at::Tensor cast_input(const at::Tensor& tensor, at::ScalarType dtype) {
@@ -102,16 +95,14 @@ inline at::Tensor cast_input(const at::Tensor& tensor, at::ScalarType dtype) {
 /// An argument as forward gets it: its tensors cast, all else handed through.
 template <class Argument>
 decltype(auto) cast_argument(Argument&& argument, at::ScalarType dtype) {
-  using T = std::decay_t<Argument>;
+  using T = std::remove_cv_t<std::remove_reference_t<Argument>>;
   const auto cast = [dtype](const at::Tensor& tensor) { return cast_input(tensor, dtype); };
   static_assert(
       !(leaves_of<T>().tensors && leaves_of<T>().others),
       "torchamp::AutocastFunction: a container with tensors and other things in it can't be"
       " cast; give forward() the tensors and the other things in arguments of their own");
-  if constexpr (std::is_same_v<T, at::TensorList>) {
-    return transform_tensors(argument.vec(), cast);  // forward's TensorList views this vector
-  } else if constexpr (leaves_of<T>().tensors) {
-    return T(transform_tensors(argument, cast));
+  if constexpr (leaves_of<T>().tensors) {
+    return transform_tensors(argument, cast);  // of a TensorList: a vector, for forward to view
   } else {
     return std::forward<Argument>(argument);
   }
