@@ -6,10 +6,14 @@
 // headers, which include only the parts of LibTorch that they use.
 #include <torchamp/core/amp_optimizer.h>
 #include <torchamp/core/autocast.h>
+#include <torchamp/core/autocast_state.h>
+#include <torchamp/core/custom_function.h>
 #include <torchamp/core/device.h>
 #include <torchamp/core/grad_scaler.h>
 #include <torchamp/core/grad_scaler_state.h>
+#include <torchamp/core/linear.h>
 #include <torchamp/core/loss_scale.h>
+#include <torchamp/core/scripted_module.h>
 #include <torchamp/core/step_result.h>
 #include <torchamp/core/step_scheduler.h>
 #include <torchamp/io/archive.h>
