@@ -43,15 +43,16 @@ def main() -> None:
         shown = {name: code for _, name, code, _ in IN_PAGE.findall(text)}
         for name in sorted(snippets.keys() ^ shown.keys()):
             wrong.append(f"{name} is in only one of {test.relative_to(ROOT)} and {page.relative_to(ROOT)}")
-        if text.count("```cpp") != len(shown):
-            wrong.append(f"{page.relative_to(ROOT)} has C++ outside of snippets, which nothing compiles")
         if options.write:
-            page.write_text(IN_PAGE.sub(lambda m: m[1] + snippets.get(m[2], m[3]) + m[4], text))
+            text = IN_PAGE.sub(lambda m: m[1] + snippets.get(m[2], m[3]) + m[4], text)
+            page.write_text(text)
         else:
             for name in sorted(snippets.keys() & shown.keys()):
                 if snippets[name] != shown[name]:
                     wrong.append(f"{page.relative_to(ROOT)} shows another {name} than {test.relative_to(ROOT)};"
                                  " run tools/doc_snippets.py --write")
+        if text.count("```cpp") != len(shown):
+            wrong.append(f"{page.relative_to(ROOT)} has C++ outside of snippets, which nothing compiles")
         for code in PYTHON.findall(text):
             try:
                 compile(code, str(page), "exec")

@@ -43,6 +43,23 @@ struct ScratchFile {
   ~ScratchFile() { std::remove(path.c_str()); }
 };
 
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// [custom_function]
+struct Square : torchamp::AutocastFunction<Square> {
+  static constexpr auto cast_inputs = torch::kFloat;  // custom_fwd(cast_inputs=torch.float32)
+
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x) {
+    context->save_for_backward({x});
+    return x * x;
+  }
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    return {2 * context->get_saved_variables()[0] * gradients[0]};
+  }
+};
+// [end]
+
 }  // namespace
 
 TEST_CASE("from_python.md: training") {
@@ -240,6 +257,99 @@ TEST_CASE("from_python.md: a part in float32") {
 
   CHECK(hidden.scalar_type() == torch::kFloat);
   CHECK(hidden[0][0].item<float>() == 160000);  // more than float16 holds
+}
+
+TEST_CASE("from_python.md: a scheduler") {
+  Given given;
+  auto& [device, model, optimizer, scaler, loader] = given;
+  torch::optim::StepLR scheduler(optimizer, /*step_size=*/1, /*gamma=*/0.5);
+  const auto loss = F::cross_entropy(model->forward(loader[0].data), loader[0].target);
+
+  // [scheduler]
+  scaler.scale(loss).backward();
+  const auto result = scaler.step(optimizer);
+  scaler.update();
+  torchamp::step_scheduler(scheduler, result);  // not after a step that was skipped
+  // [end]
+
+  scheduler.step();  // LibTorch's first call changes nothing, its second halves the rate
+  CHECK(optimizer.param_groups()[0].options().get_lr() == doctest::Approx(0.05));
+}
+
+TEST_CASE("from_python.md: threads") {
+  Given given;
+  auto& [device, model, optimizer, unused, loader] = given;
+  const auto& batch = loader[0];
+  torch::Tensor output;
+
+  // [threads]
+  torchamp::AutocastGuard autocast(device);
+  const auto state = torchamp::AutocastState::current();
+  std::thread worker(state.wrap([&] { output = model->forward(batch.data); }));
+  worker.join();
+  // [end]
+
+  CHECK(output.scalar_type() == torch::kBFloat16);
+}
+
+TEST_CASE("from_python.md: a custom function") {
+  const torchamp::AutocastGuard autocast(torch::kCPU, torch::kHalf);
+  auto x = torch::full({1}, 300.0, torch::dtype(torch::kHalf).requires_grad(true));
+
+  const auto y = Square::apply(x);
+  y.sum().backward();
+
+  CHECK(y.scalar_type() == torch::kFloat);
+  CHECK(y.item<float>() == 90000);  // more than float16 holds
+  CHECK(x.grad().item<float>() == 600);
+}
+
+TEST_CASE("from_python.md: checkpoints") {
+  torchamp::GradScaler scaler(torchamp::GradScalerOptions().init_scale(4));
+  const std::string path = "from_python_scaler.pt";
+  const ScratchFile file(path.c_str());
+
+  // [checkpoint]
+  torch::save(scaler, path);  // after update()
+
+  torchamp::GradScaler restored;
+  torch::load(restored, path);
+  // [end]
+
+  CHECK(restored.get_scale() == 4);
+}
+
+TEST_CASE("from_python.md: checkpoints for Python and from it") {
+  torchamp::GradScaler scaler(torchamp::GradScalerOptions().init_scale(4));
+  const std::string path = "from_python_exchange.pt";
+  const ScratchFile file(path.c_str());
+
+  // [to_python]
+  torchamp::save_for_python(scaler.state_dict(), path);
+  // [end]
+  scaler.load_state_dict(torchamp::GradScaler().state_dict());
+  CHECK(scaler.get_scale() == 65536);
+  // [from_python]
+  scaler.load_state_dict(torchamp::load_from_python(path));
+  // [end]
+
+  CHECK(scaler.get_scale() == 4);
+}
+
+TEST_CASE("from_python.md: asking what autocast does") {
+  const auto device = torch::kCPU;
+  const torchamp::AutocastGuard autocast(device, torch::kHalf);
+
+  // [state]
+  const auto state = torchamp::AutocastState::current();
+  const bool enabled = state.enabled(device);
+  const auto dtype = state.dtype(device);
+  const bool cached = state.cache_enabled();
+  // [end]
+
+  CHECK(enabled);
+  CHECK(dtype == torch::kHalf);
+  CHECK(cached == at::autocast::is_autocast_cache_enabled());
 }
 
 // What the page says of names that have no snippet.
