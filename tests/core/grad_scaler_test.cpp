@@ -1039,3 +1039,26 @@ TEST_CASE("An expanded gradient is unscaled with the others") {
   CHECK(a.value() == 7);
   CHECK(b.eq(8).all().item<bool>());
 }
+
+TEST_CASE("A scale that stands at a bound which is no float32 can be set and loaded again") {
+  // As float32, 3.3 is 3.29999995 and 3.7 is 3.70000005: each beyond its bound.
+  for (const bool at_max : {false, true}) {
+    const auto options = GradScalerOptions()
+                             .init_scale(3.5)
+                             .min_scale(3.3)
+                             .max_scale(3.7)
+                             .growth_interval(1)
+                             .many_skips(0);
+    Problem problem;
+    GradScaler scaler(options);
+    train_one_step(scaler, problem, at_max ? 1 : infinity);
+    const double scale = scaler.get_scale();
+    REQUIRE(scale == (at_max ? 3.7F : 3.3F));
+
+    GradScaler other(options);
+    CHECK_NOTHROW(other.load_state_dict(scaler.state_dict()));
+    CHECK(other.get_scale() == scale);
+    CHECK_NOTHROW(scaler.update(scale));
+    CHECK_NOTHROW(GradScaler(GradScalerOptions(options).init_scale(scale)));
+  }
+}

@@ -108,8 +108,8 @@ LossScale loaded_policy(const GradScalerState& state, GradScalerOptions options)
     TORCHAMP_CHECK(E17, false,
                    "load_state_dict(): the state does not fit: ", text.substr(text.find("] ") + 2));
   }
-  TORCHAMP_CHECK(E17, state.scale >= options.min_scale() && state.scale <= options.max_scale(),
-                 "load_state_dict(): scale is ", state.scale,
+  TORCHAMP_CHECK(E17, is_in_bounds(state.scale, options), "load_state_dict(): scale is ",
+                 state.scale,
                  " in the state, and this scaler keeps"
                  " it from min_scale, ",
                  options.min_scale(), ", to max_scale, ", options.max_scale(),

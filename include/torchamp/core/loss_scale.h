@@ -63,6 +63,13 @@ class ConstantLossScale {
 
 namespace detail {
 
+/// Whether a scale keeps to [min_scale, max_scale] as the float32 that it will be: at its bounds a
+/// scale is equal to the rounded bound, which may be on the far side of the bound itself.
+inline bool is_in_bounds(double scale, const GradScalerOptions& options) {
+  return static_cast<float>(scale) >= static_cast<float>(options.min_scale()) &&
+         static_cast<float>(scale) <= static_cast<float>(options.max_scale());
+}
+
 /// Checks what every policy has, so that setters and saved states mean the same with each.
 inline void check_options(const GradScalerOptions& options) {
   constexpr double smallest = (std::numeric_limits<float>::min)();
@@ -86,11 +93,9 @@ inline void check_options(const GradScalerOptions& options) {
   TORCHAMP_CHECK(E08, options.max_scale() >= options.min_scale() && options.max_scale() <= largest,
                  "GradScaler: max_scale is ", options.max_scale(),
                  "; choose a finite float32 that is at least min_scale, ", options.min_scale());
-  TORCHAMP_CHECK(
-      E08,
-      options.init_scale() >= options.min_scale() && options.init_scale() <= options.max_scale(),
-      "GradScaler: init_scale is ", options.init_scale(), "; choose a number from min_scale, ",
-      options.min_scale(), ", to max_scale, ", options.max_scale());
+  TORCHAMP_CHECK(E08, is_in_bounds(options.init_scale(), options), "GradScaler: init_scale is ",
+                 options.init_scale(), "; choose a number from min_scale, ", options.min_scale(),
+                 ", to max_scale, ", options.max_scale());
   TORCHAMP_CHECK(E08, options.many_skips() >= 0, "GradScaler: many_skips is ", options.many_skips(),
                  "; choose a number of steps, or 0 for never");
 }

@@ -123,9 +123,9 @@ void MovingScale<LossScale>::check_scaled(const char* caller) const {
 
 template <class LossScale>
 void MovingScale<LossScale>::set_scale(double new_scale) {
-  TORCHAMP_CHECK(E12, new_scale >= options().min_scale() && new_scale <= options().max_scale(),
-                 "update(): the new scale is ", new_scale, "; choose a number from min_scale, ",
-                 options().min_scale(), ", to max_scale, ", options().max_scale());
+  TORCHAMP_CHECK(E12, detail::is_in_bounds(new_scale, options()), "update(): the new scale is ",
+                 new_scale, "; choose a number from min_scale, ", options().min_scale(),
+                 ", to max_scale, ", options().max_scale());
   tensors_.set_scale(new_scale);
 }
 
