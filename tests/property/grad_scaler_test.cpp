@@ -62,6 +62,7 @@ enum class Action {
   Rebuild,
   Move,
   Reload,
+  LoadNonsense,
   SaveAndLoad,
 };
 
@@ -146,6 +147,9 @@ std::string words(const Call& call) {
       break;
     case Action::Reload:
       text << "load_state_dict(state_dict())";
+      break;
+    case Action::LoadNonsense:
+      text << "load_state_dict(nonsense, kind " << call.number << ")";
       break;
     case Action::SaveAndLoad:
       text << "the scaler is saved, and loaded into a new one that takes its place";
@@ -393,6 +397,8 @@ class Pair {
         return plain::well;
       case Action::Reload:
         return plain_.reload();
+      case Action::LoadNonsense:
+        return plain_.rules.enabled ? "E17" : plain::well;
       case Action::SaveAndLoad:
         return plain_.save_and_load();
     }
@@ -493,6 +499,9 @@ class Pair {
       case Action::Reload:
         scaler_.load_state_dict(scaler_.state_dict());
         return;
+      case Action::LoadNonsense:
+        scaler_.load_state_dict(nonsense(static_cast<int>(call.number)));
+        return;
       case Action::SaveAndLoad: {
         std::stringstream file;
         torch::save(scaler_, file);
@@ -502,6 +511,31 @@ class Pair {
         return;
       }
     }
+  }
+
+  /// A state that is right but for one number.
+  torchamp::GradScalerState nonsense(int kind) const {
+    auto state = scaler_.state_dict();
+    switch (kind) {
+      case 0:
+        state.scale = 0;
+        break;
+      case 1:
+        state.growth_factor = 1;
+        break;
+      case 2:
+        state.backoff_factor = 1;
+        break;
+      case 3:
+        state.growth_interval = 0;
+        break;
+      case 4:
+        state.growth_tracker = -1;
+        break;
+      default:
+        state = torchamp::GradScalerState::of_disabled();
+    }
+    return state;
   }
 
   static torch::Tensor wrong_tensor(int kind) {
@@ -663,7 +697,7 @@ Call random_call(Dice& dice, const World& world) {
       Action::UpdateNumber,    Action::UpdateTensor,     Action::UpdateWrongTensor,
       Action::SetGrowthFactor, Action::SetBackoffFactor, Action::SetGrowthInterval,
       Action::Rebuild,         Action::Rebuild,          Action::Move,
-      Action::Reload,          Action::SaveAndLoad};
+      Action::Reload,          Action::LoadNonsense,     Action::SaveAndLoad};
   Call call;
   call.action = dice.one_of(dice.one_in(5) ? rarely : often);
   call.which = dice.below(world.optimizers.size());
@@ -696,6 +730,9 @@ Call random_call(Dice& dice, const World& world) {
     case Action::UpdateNumber:
       call.number = dice.one_of<double>({1, 8, 10.1, 64, 0, -1, 1e39, infinity, not_a_number});
       break;
+    case Action::LoadNonsense:
+      call.number = static_cast<double>(dice.below(6));
+      break;
     case Action::UpdateTensor:
       call.number = dice.one_of<double>({4, 8, 64, 0.25});
       break;
@@ -726,6 +763,7 @@ std::vector<Call> random_calls(Dice& dice, const World& world) {
       continue;
     }
     const double slope = dice.one_in(4) ? infinity : 1;
+    const bool in_ranges = dice.one_in(3);
     for (std::size_t i = 0; i < world.optimizers.size(); ++i) {
       calls.push_back({Action::ZeroGrad, i, 1, {}, {}});
     }
@@ -733,6 +771,9 @@ std::vector<Call> random_calls(Dice& dice, const World& world) {
       calls.push_back({Action::Backward, i, slope, {}, {}});
     }
     for (std::size_t i = 0; i < world.optimizers.size(); ++i) {
+      if (in_ranges) {
+        calls.push_back({Action::UnscaleRange, 0, 0, {}, world.optimizers[i].parameters});
+      }
       calls.push_back({Action::Step, i, 0, {}, {}});
     }
     calls.push_back({Action::Update, 0, 0, {}, {}});
