@@ -7,7 +7,8 @@
     tools/doc_snippets.py --check    fails if a page shows another text, or one of the two lacks a snippet
 
 In the test a snippet stands between the lines "// [name]" and "// [end]"; on the page, between
-"<!-- snippet: name -->" and "<!-- end -->". Python on those pages has to be Python, too.
+"<!-- snippet: name -->" and "<!-- end -->". Names in a table's column "C++" have to be used in the test, and
+Python on those pages has to be Python.
 """
 
 import argparse
@@ -19,6 +20,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 IN_TEST = re.compile(r"^ *// \[(\w+)\]\n(.*?)^ *// \[end\]\n", re.MULTILINE | re.DOTALL)
 IN_PAGE = re.compile(r"(<!-- snippet: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+CPP_CELL = re.compile(r"^\|[^|\n]*\|([^|\n]*)\|$", re.MULTILINE)
+CODE = re.compile(r"`([^`]+)`")
+NAME = re.compile(r"\b[A-Za-z_]\w+\b")
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -53,6 +57,12 @@ def main() -> None:
                                  " run tools/doc_snippets.py --write")
         if text.count("```cpp") != len(shown):
             wrong.append(f"{page.relative_to(ROOT)} has C++ outside of snippets, which nothing compiles")
+        used = set(NAME.findall(test.read_text()))
+        for table in text.split("| Python | C++ |")[1:]:
+            for cell in CPP_CELL.findall(table.split("\n\n")[0]):
+                for name in sorted(set(NAME.findall(" ".join(CODE.findall(cell)))) - used):
+                    wrong.append(f"{page.relative_to(ROOT)}: a table names {name}, which {test.relative_to(ROOT)}"
+                                 " does not use")
         for code in PYTHON.findall(text):
             try:
                 compile(code, str(page), "exec")

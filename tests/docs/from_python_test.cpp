@@ -6,6 +6,7 @@
 #include <torchamp/torchamp.h>
 
 #include "support/doctest.h"
+#include "support/errors.h"
 
 #include <cstdio>
 #include <memory>
@@ -352,9 +353,114 @@ TEST_CASE("from_python.md: asking what autocast does") {
   CHECK(cached == at::autocast::is_autocast_cache_enabled());
 }
 
-// What the page says of names that have no snippet.
+// --- The names in the tables -------------------------------------------------------------------
+
+using namespace torchamp;  // as the tables are written
+
+TEST_CASE("from_python.md: names around autocast") {
+  const torch::Device device = torch::kCPU;
+  const bool use_amp = true;
+  auto x = torch::ones({2, 2});
+  {
+    AutocastGuard autocast(device, AutocastOptions().enabled(use_amp).cache_enabled(false));
+    CHECK(torch::mm(x, x).scalar_type() == default_dtype(device));
+    CHECK_FALSE(AutocastState::current().enabled(torch::kCUDA));
+    CHECK(AutocastState::current().dtype(torch::kCUDA) == torch::kHalf);
+    CHECK_FALSE(AutocastState::current().cache_enabled());
+    FullPrecisionGuard full(device);
+    CHECK(torch::mm(x, x).scalar_type() == torch::kFloat);
+  }
+  {
+    AutocastGuard autocast(device, torch::kBFloat16);
+    CHECK(torch::mm(x, x).scalar_type() == torch::kBFloat16);
+  }
+  CHECK(autocast(device, [&] { return torch::mm(x, x); }).scalar_type() == torch::kBFloat16);
+  if (torch::cuda::is_available()) AutocastGuard autocast(torch::kCUDA);
+  CHECK(at::autocast::is_autocast_available(torch::kCUDA));
+  AutocastGuard::drop_casts();
+  CHECK_FALSE(advise(device).text.empty());
+
+  torchamp::Linear linear(2, 3);
+  const torch::nn::Linear& as_linear_of_libtorch =
+      torch::nn::Linear(std::static_pointer_cast<torch::nn::LinearImpl>(linear.ptr()));
+  CHECK(as_linear_of_libtorch->weight.is_same(linear->weight));
+
+  torch::jit::Module module("m");
+  module.define("def forward(self, x):\n    return x @ x\n");
+  ScriptedModule scripted(module);
+  CHECK(scripted.forward({x}).toTensor().equal(torch::full({2, 2}, 2.0)));
+}
+
+TEST_CASE("from_python.md: names around the scaler") {
+  struct MasterAdam : torch::optim::Adam, AmpOptimizer {
+    using torch::optim::Adam::Adam;
+    bool has_master_weights() const override { return true; }
+  };
+  MasterAdam adam({torch::zeros({1}, torch::requires_grad())});
+  CHECK(adam.has_master_weights());
+  CHECK_FALSE(adam.decides_on_device());
+
+  GradScaler scaler(GradScalerOptions()
+                        .init_scale(65536)
+                        .growth_factor(2)
+                        .backoff_factor(0.5)
+                        .growth_interval(2000)
+                        .enabled(true)
+                        .min_scale(1)
+                        .max_scale(1e9)
+                        .hysteresis(1)
+                        .consecutive_hysteresis(false)
+                        .many_skips(0)
+                        .on_many_skips(ManySkips::Warn));
+  CHECK(scaler.is_enabled());
+  const auto parameter = torch::ones({1}, torch::requires_grad());
+  const std::vector<torch::Tensor> parameters{parameter};
+  torch::optim::SGD optimizer(parameters, 1.0);
+  torch::optim::StepLR scheduler(optimizer, /*step_size=*/1);
+  const auto loss = parameter.sum();
+  CHECK(scaler.scale(std::make_pair(loss, loss)).second.item<float>() == 65536);
+
+  scaler.scale(loss).backward();
+  CHECK(scaler.unscale_(parameters).item<float>() == 0);
+  torch::nn::utils::clip_grad_norm_(parameters, 1.0);
+  torch::nn::utils::clip_grad_value_(parameters, 1.0);
+  const StepResult result = scaler.step(optimizer);
+  CHECK(result.taken());
+  CHECK_FALSE(result.skipped());
+  CHECK(result.status() == StepStatus::Taken);
+  CHECK(result.found_inf().item<float>() == 0);
+  scaler.update();
+  CHECK(scaler.taken_steps() == 1);
+  CHECK(scaler.skipped_steps() == 0);
+  CHECK(scaler.growth_tracker() == 1);
+
+  optimizer.zero_grad();
+  scaler.scale(parameter.sum()).backward();
+  scaler.unscale_(optimizer);
+  CHECK(step_scheduler(scheduler, scaler.step(optimizer)));
+  const double new_scale = 1024;
+  scaler.update(new_scale);
+  CHECK(scaler.get_scale() == 1024);
+  CHECK(scaler.scale_tensor().item<float>() == 1024);
+  const auto closure = [&] { return loss; };
+  CHECK_ERROR(E19, scaler.step(optimizer, closure));
+
+  const double x = 3;
+  scaler.set_growth_factor(x);
+  scaler.set_backoff_factor(0.25);
+  scaler.set_growth_interval(10);
+  CHECK(scaler.get_growth_factor() == 3);
+  CHECK(scaler.get_backoff_factor() == 0.25);
+  CHECK(scaler.get_growth_interval() == 10);
+  const GradScalerState state = scaler.state_dict();
+  scaler.load_state_dict(state);
+  CHECK(BasicGradScaler<ConstantLossScale>().get_scale() == 65536);
+  const torch::autograd::DetectAnomalyGuard anomalies;
+  CHECK_ERROR(E01, AutocastGuard(torch::kMeta));
+}
+
 TEST_CASE("from_python.md: the table's defaults are those of the options") {
-  const torchamp::GradScalerOptions options;
+  const GradScalerOptions options;
 
   CHECK(options.init_scale() == 65536);
   CHECK(options.growth_factor() == 2);
