@@ -10,6 +10,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -372,6 +373,16 @@ TEST_CASE("from_python.md: names around autocast") {
   }
   {
     AutocastGuard autocast(device, torch::kBFloat16);
+    CHECK(torch::mm(x, x).scalar_type() == torch::kBFloat16);
+  }
+  auto state = AutocastState::current();
+  {
+    std::optional<AutocastGuard> autocast;
+    if (use_amp) autocast.emplace(device);
+    state = AutocastState::current();
+  }
+  {
+    AutocastStateGuard autocast(state);
     CHECK(torch::mm(x, x).scalar_type() == torch::kBFloat16);
   }
   CHECK(autocast(device, [&] { return torch::mm(x, x); }).scalar_type() == torch::kBFloat16);
