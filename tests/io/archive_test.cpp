@@ -153,6 +153,19 @@ TEST_CASE("A scaler whose scale is constant is saved and loaded") {
   CHECK(second.get_scale() == 4);
 }
 
+TEST_CASE("A file that another release of LibTorch wrote is loaded") {
+  // torch::save of LibTorch 2.4.1: init_scale 8, interval 5, hysteresis 3, of which 1 was left.
+  GradScaler scaler;
+
+  torch::load(scaler, golden("archive_2.4.1.pt"));
+
+  CHECK(scaler.get_scale() == 8);
+  CHECK(scaler.get_growth_interval() == 5);
+  CHECK(scaler.growth_tracker() == 2);
+  CHECK(scaler.state_dict().hysteresis == 3);
+  CHECK(scaler.state_dict().hysteresis_tracker == 1);
+}
+
 TEST_CASE("A file that LibTorch cannot read leaves the scaler as it was") {
   std::stringstream whole;
   torch::save(GradScaler(small_numbers()), whole);

@@ -23,7 +23,8 @@ inline namespace v0 {
 ///     other.load_state_dict(state);
 ///
 /// The first five are those of Python's `torch.amp.GradScaler`. The others are torchamp's own; they
-/// are absent in a state from Python, and the scaler that loads it keeps what it has.
+/// are absent in a state from Python, and the scaler that loads it keeps what it has. A scaler
+/// whose scale is constant takes the scale of a state, and stays there.
 struct GradScalerState {
   double scale = 65536.0;
   double growth_factor = 2.0;
@@ -37,7 +38,8 @@ struct GradScalerState {
   std::optional<double> min_scale;
   std::optional<double> max_scale;
 
-  /// True for the state of a disabled scaler, `{}` in Python; the rest then means nothing.
+  /// True for the state of a disabled scaler, `{}` in Python; the rest then means nothing. An
+  /// enabled scaler refuses it, with [E17]; a disabled one loads nothing, whatever the state.
   bool empty = false;
 
   static GradScalerState of_disabled() {
