@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: MIT
 """What torchamp's CMake asks of a Python: is there a torch package, and can you fetch one?
 
-  libtorch_wheel.py inspect                        one line of JSON about this very Python
-  libtorch_wheel.py fetch VERSION DIR SET READELF  a venv at DIR with torch VERSION; SET is light or full
+  libtorch_wheel.py inspect                              one line of JSON about this very Python
+  libtorch_wheel.py fetch VERSION DIR SET READELF LIGHT  a venv at DIR with torch VERSION
 
-Never imports torch: that takes seconds, and fails where only its C++ half is of use. `fetch` shows pip's
-own progress on stdout; if it fails, the last lines on stderr say why and what helps, for CMake's message.
+SET is light, for C++ programs on CPUs, or full, for CUDA, and for Python, whose half of torch does not load
+without CUDA's libraries; full starts from the venv LIGHT, if there is one. Never imports torch: that takes
+seconds, and fails where it is light. `fetch` shows pip's own progress on stdout; if it fails, the last lines
+on stderr say why and what helps, for CMake's message.
 """
 import importlib.util
 import json
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -59,9 +63,20 @@ def explain(errors, version):
     return "pip failed, in the words above", "mend that and configure again."
 
 
-def fetch(version, directory, kind, readelf):
+def link(source, target):
+    """A second name for a file where the file system allows, else a copy. pip replaces files, and writes into none."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def fetch(version, directory, kind, readelf, light):
     directory = pathlib.Path(directory)
-    subprocess.run([sys.executable, "-m", "venv", str(directory)], check=True)
+    if kind == "full" and pathlib.Path(light).is_dir():  # what is there needs no second download and no second place
+        shutil.copytree(light, directory, symlinks=True, copy_function=link)
+    else:
+        subprocess.run([sys.executable, "-m", "venv", str(directory)], check=True)
     python = str(directory / "bin" / "python")
 
     def pip(*arguments):
