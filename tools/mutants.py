@@ -82,7 +82,7 @@ def tests_and_targets(regex):
     names = [test["name"] for test in json.loads(listing.stdout)["tests"]]
     if any(name.startswith(("build/", "consumer/")) for name in names):
         return names, []
-    return names, ["torchamp_test_" + name.replace("/", "_") for name in names]
+    return names, ["torchamp_parity" if name.startswith("parity/") else "torchamp_test_" + name.replace("/", "_") for name in names]
 
 
 def build(targets, jobs):
