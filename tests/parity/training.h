@@ -145,7 +145,7 @@ class Training {
 
  private:
   using Batch = std::pair<torch::Tensor, torch::Tensor>;  // inputs, targets
-  using Region = std::unique_ptr<std::optional<torchamp::AutocastGuard>>;
+  using Region = std::optional<torchamp::AutocastGuard>;
 
   Batch draw_batch() const {
     const Json& net = scenario_.at("net");
@@ -163,9 +163,8 @@ class Training {
   }
 
   Region autocast() const {
-    auto region = std::make_unique<std::optional<torchamp::AutocastGuard>>();
-    if (scenario_.at("autocast") != "none") region->emplace(torch::kCPU, region_dtype());
-    return region;
+    if (scenario_.at("autocast") == "none") return std::nullopt;
+    return Region(std::in_place, torch::kCPU, region_dtype());
   }
 
   /// One loss for each row of `mix`.
