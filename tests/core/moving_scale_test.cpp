@@ -34,6 +34,21 @@ TEST_CASE("Before the first loss the scale is known and stands on no device") {
   CHECK_ERROR(E05, scale.check_scaled("step()"));
 }
 
+TEST_CASE("Before the first loss the scale is the number that was given, to the last digit") {
+  Scale scale(small_numbers().init_scale(1000.3));
+
+  CHECK(scale.get_scale() == 1000.3);
+  CHECK(scale.state_dict().scale == 1000.3);
+
+  auto state = scale.state_dict();
+  state.scale = 2000.3;
+  scale.load_state_dict(state);
+  CHECK(scale.get_scale() == 2000.3);
+
+  scale.create();  // a float32 from here on
+  CHECK(scale.get_scale() == 1000.3F);
+}
+
 TEST_CASE("On a device the scale is read when asked for") {
   Scale scale(small_numbers());
   scale.create();

@@ -184,8 +184,7 @@ class Training:
     def record(self, step, told):
         enabled = self.scaler.is_enabled()
         gradients = [None if parameter.grad is None else bits(parameter.grad) for parameter in self.parameters]
-        # The scale is a float32 on both sides; before the first loss Python tells the number it was given.
-        return dict(told, step=step, scale=torch.tensor(self.scaler.get_scale()).item(), growth_tracker=self.scaler._get_growth_tracker(),
+        return dict(told, step=step, scale=float(self.scaler.get_scale()), growth_tracker=self.scaler._get_growth_tracker(),
                     settings=[self.scaler.get_growth_factor(), self.scaler.get_backoff_factor(),
                               self.scaler.get_growth_interval()] if enabled else None,
                     parameters=[bits(parameter) for parameter in self.parameters], gradients=gradients)

@@ -50,7 +50,10 @@ class MovingScale {
   /// Host sync: reads once scale() was called.
   GradScalerState state_dict() const {
     if (!is_enabled()) return GradScalerState::of_disabled();
-    return detail::state_of(options(), tensors_.defined() ? tensors_.read() : start());
+    GradScalerState state =
+        detail::state_of(options(), tensors_.defined() ? tensors_.read() : start());
+    if (!tensors_.defined()) state.scale = options().init_scale();  // all of its digits
+    return state;
   }
 
   /// Goes on from `state`, in the same tensors; does nothing if disabled. Best between iterations:
@@ -93,7 +96,7 @@ class MovingScale {
 template <class LossScale>
 double MovingScale<LossScale>::get_scale() const {
   if (!is_enabled()) return 1.0;
-  if (!tensors_.defined()) return start().scale;
+  if (!tensors_.defined()) return options().init_scale();
   return tensors_.scale().template item<float>();
 }
 

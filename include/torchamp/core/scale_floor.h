@@ -32,12 +32,7 @@ class ScaleFloor {
   /// The scale moved by `policy`; `overflowed` is empty if the host does not know on what.
   template <class LossScale>
   void move(const LossScale& policy, std::optional<bool> overflowed) {
-    if (overflowed) {
-      state_ = policy.next(state_, *overflowed);
-    } else {
-      state_.hysteresis_tracker = 1;  // the worst case: an overflow that lowers the scale at once
-      state_ = policy.next(state_, /*found_inf=*/true);
-    }
+    state_ = policy.next(state_, overflowed.value_or(true));
   }
 
  private:

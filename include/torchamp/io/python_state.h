@@ -14,10 +14,11 @@
 #include <caffe2/serialize/inline_container.h>
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <ios>
 #include <string>
+#include <system_error>
 
 namespace torchamp {
 inline namespace v0 {
@@ -38,7 +39,8 @@ GradScalerState load_from_python(const std::string& path, const std::string& key
 /// Writes a state to a file for Python: `scaler.load_state_dict(torch.load(path))`, which needs no
 /// `weights_only=False`; and for `load_from_python()`. torchamp's own part is an entry "torchamp",
 /// which Python's scaler passes over; without it: `save_for_python(state.python_part(), path)`.
-/// Host sync: none.   Throws: [E18] if the file cannot be written.
+/// Host sync: none.   Throws: [E18] if the file cannot be written; one that was there is then as it
+/// was.
 void save_for_python(const GradScalerState& state, const std::string& path);
 
 namespace detail {
@@ -91,13 +93,20 @@ inline void save_for_python(const GradScalerState& state, const std::string& pat
     archive.writeRecord("data.pkl", pickle.data(), pickle.size());
     archive.writeEndOfFile();
   }
+  // Beside it first, so that a full disk does not cost the file that is there.
+  const std::string partial = path + ".partial";
   errno = 0;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  std::ofstream file(partial, std::ios::binary | std::ios::trunc);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   file.close();
-  TORCHAMP_CHECK(E18, file, "save_for_python(): \"", path, "\" cannot be written",
-                 errno != 0 ? std::string(" (") + std::strerror(errno) + ")" : std::string(),
-                 "; check that its directory is there and may be written to");
+  std::error_code error(file ? 0 : errno != 0 ? errno : EIO, std::generic_category());
+  if (!error) std::filesystem::rename(partial, path, error);
+  if (error) {
+    std::error_code ignored;
+    std::filesystem::remove(partial, ignored);
+  }
+  TORCHAMP_CHECK(E18, !error, "save_for_python(): \"", path, "\" cannot be written (",
+                 error.message(), "); check that its directory is there and may be written to");
 }
 
 }  // namespace v0
