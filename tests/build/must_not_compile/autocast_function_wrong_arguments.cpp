@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The torchamp authors
 // SPDX-License-Identifier: MIT
 
-// The arguments of apply() are those of forward(); the complaint is a sentence, not a page of
-// templates. expect: does not take the arguments given to apply
+// The arguments of apply() are those of forward(), and the complaint is a sentence.
+// expect: does not take the arguments given to apply
 
 #include <torchamp/core/custom_function.h>
 
