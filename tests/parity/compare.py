@@ -46,8 +46,9 @@ def tensor_difference(what, python, cpp, within):
 
 
 def line_difference(python, cpp, within):
-    if "error" in cpp:
-        return "C++ stopped: " + cpp["error"], 0.0
+    for side, line in (("Python", python), ("C++", cpp)):
+        if "error" in line:
+            return "%s stopped: %s" % (side, line["error"]), 0.0
     for key in EXACT:
         if python[key] != cpp[key]:
             return "%s: Python %s, C++ %s" % (key.replace("_", " "), json.dumps(python[key]), json.dumps(cpp[key])), 0.0
@@ -87,6 +88,8 @@ def pairs(folder, scenario):
     yield "", python, cpp
     if scenario["hand_over_after"]:
         def tail(lines):  # what is told of the step before the hand-over is not handed over
+            if len(lines) <= scenario["hand_over_after"]:
+                return lines[-1:]  # stopped before
             first = dict(lines[scenario["hand_over_after"]], losses=[], taken=[], gradients=[])
             return [first] + lines[scenario["hand_over_after"] + 1:]
 
@@ -114,7 +117,7 @@ def main(folder, family):
         for what, python, cpp in pairs(folder, scenario):
             found, largest = difference(python, cpp, scenario["within"])
             steps += len(python) - 1
-            skipped += sum(not all(line["taken"]) for line in python)
+            skipped += sum(not all(line.get("taken", ())) for line in python)
             title = scenario["name"] + (" (%s)" % what if what else "")
             if found:
                 differing += 1

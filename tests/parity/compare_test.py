@@ -85,6 +85,9 @@ class ComparerTest(unittest.TestCase):
     def test_an_error_of_the_other_side(self):
         self.cpp[3] = {"step": 3, "error": "[torchamp.E03] and so on"}
         self.assertEqual(self.found(), "step 3: C++ stopped: [torchamp.E03] and so on")
+        self.cpp = copy.deepcopy(self.python)
+        self.python[3] = {"step": 3, "error": "a file that is refused"}
+        self.assertEqual(self.found(), "step 3: Python stopped: a file that is refused")
 
     def test_bounds_hold_on_both_sides(self):
         one, above, below = "3f800000", "3f800008", "3f7ffff0"  # 1, and 2^-20 more and less
@@ -149,6 +152,15 @@ class ProgramTest(unittest.TestCase):
             self.run_compare()
         with self.assertRaises(SystemExit):
             self.run_compare("no such family")
+
+    def test_a_side_that_stopped_before_the_hand_over_is_told_of(self):
+        path = self.folder / "cpp" / "cnn.jsonl"
+        first = path.read_text().splitlines()[0]
+        path.write_text(first + "\n" + json.dumps({"step": 1, "error": "stopped early"}) + "\n")
+        status, said = self.run_compare("a_checkpoint_goes_on_in_the_other_language")
+        self.assertEqual(status, 1)
+        self.assertIn("cnn differs at step 1: C++ stopped: stopped early", said)
+        self.assertIn("2 different", said)  # and from there on nothing came to Python
 
     def test_both_directions_of_a_hand_over_are_compared(self):
         family = "a_checkpoint_goes_on_in_the_other_language"

@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace parity {
@@ -37,7 +39,7 @@ class Net {
     for (const Json& layer : layers_) {
       const std::string kind = layer.at("kind");
       if (kind == "linear") {
-        // What torch::nn::Linear does is the former; what Python's does is the latter.
+        // torch::nn::Linear computes the former, Python's torch.nn.Linear the latter.
         x = layer.at("module") ? torch::nn::functional::linear(x, parameter[0], parameter[1])
                                : at::linear(x, parameter[0], parameter[1]);
         parameter += 2;
