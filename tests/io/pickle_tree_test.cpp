@@ -93,9 +93,9 @@ TEST_CASE("Keys are listed for a reader, twenty of them") {
 
 TEST_CASE("Every kind of value is described") {
   Builder b;
-  CHECK(b.described(b.integer(0, Kind::None)) == "None");
-  CHECK(b.described(b.integer(1, Kind::Bool)) == "True");
-  CHECK(b.described(b.integer(0, Kind::Bool)) == "False");
+  CHECK(b.described(b.integer(0, Kind::Nothing)) == "None");
+  CHECK(b.described(b.integer(1, Kind::Boolean)) == "True");
+  CHECK(b.described(b.integer(0, Kind::Boolean)) == "False");
   CHECK(b.described(b.integer(-3)) == "the integer -3");
   CHECK(b.described(b.number(0.5)) == "the number 0.500000");
   CHECK(b.described(b.text("scale")) == "the text \"scale\"");

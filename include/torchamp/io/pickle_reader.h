@@ -78,11 +78,11 @@ inline PickleTree::Index PickleReader::run() {
 inline bool PickleReader::run_number(unsigned char op) {
   switch (op) {
     case 'N':
-      stack_.push_number(Kind::None, 0);
+      stack_.push_number(Kind::Nothing, 0);
       return true;
     case 0x88:
     case 0x89:
-      stack_.push_number(Kind::Bool, op == 0x88 ? 1 : 0);
+      stack_.push_number(Kind::Boolean, op == 0x88 ? 1 : 0);
       return true;
     case 'J':
       stack_.push_number(Kind::Int, take_signed(4));

@@ -19,13 +19,24 @@ namespace detail {
 /// them as deep as it likes, or in a circle: nothing here follows more than one step.
 class PickleTree {
  public:
-  enum class Kind : uint8_t { None, Bool, Int, Float, Text, Dict, List, Tuple, Class, Object };
+  enum class Kind : uint8_t {
+    Nothing,
+    Boolean,
+    Int,
+    Float,
+    Text,
+    Dict,
+    List,
+    Tuple,
+    Class,
+    Object
+  };
   using Index = uint32_t;
 
   struct Value {
-    Kind kind = Kind::None;
+    Kind kind = Kind::Nothing;
     uint32_t text_begin = 0, text_size = 0;  // Text: a part of the bytes
-    int64_t integer = 0;                     // Bool, Int
+    int64_t integer = 0;                     // Boolean, Int
     double number = 0;                       // Float
     /// List, Tuple: the items. Dict: key, value, key, value. Class: module, name. Object: its
     /// class, if known.
@@ -129,9 +140,9 @@ inline std::string PickleTree::keys(const Value& dict) const {
 
 inline std::string PickleTree::describe(const Value& value) const {
   switch (value.kind) {
-    case Kind::None:
+    case Kind::Nothing:
       return "None";
-    case Kind::Bool:
+    case Kind::Boolean:
       return value.integer != 0 ? "True" : "False";
     case Kind::Int:
       return "the integer " + std::to_string(value.integer);

@@ -134,7 +134,7 @@ inline void PythonStateReader::read_own_part(const Value& dict, GradScalerState&
   state.min_scale = own_number(dict, "min_scale");
   state.max_scale = own_number(dict, "max_scale");
   if (const Value* value = find(dict, "consecutive_hysteresis")) {
-    TORCHAMP_CHECK(E17, value->kind == Kind::Bool, where_, ": \"consecutive_hysteresis\" is ",
+    TORCHAMP_CHECK(E17, value->kind == Kind::Boolean, where_, ": \"consecutive_hysteresis\" is ",
                    tree_.describe(*value), ", and True or False is expected");
     state.consecutive_hysteresis = value->integer != 0;
   }
