@@ -46,7 +46,7 @@ TEST_CASE("Before the first loss the scale is the number that was given, to the 
   CHECK(scale.get_scale() == 2000.3);
 
   scale.create();  // a float32 from here on
-  CHECK(scale.get_scale() == 1000.3F);
+  CHECK(scale.get_scale() == 2000.3F);
 }
 
 TEST_CASE("On a device the scale is read when asked for") {

@@ -101,7 +101,7 @@ class Scaler {
         made_with(rules_),
         parameters(std::move(parameters_)),
         optimizers(std::move(optimizers_)),
-        scale(static_cast<float>(rules_.init_scale)),
+        scale(rules_.init_scale),
         hysteresis_left(rules_.hysteresis) {}
 
   double factor() const { return rules.enabled ? scale : 1.0; }
@@ -111,6 +111,7 @@ class Scaler {
     if (!is_floating_point) return "E07";
     if (!on_device) {
       tracker = growth_tracker();
+      scale = static_cast<float>(scale);
       on_device = true;
     }
     return well;
@@ -297,7 +298,9 @@ class Scaler {
 
  private:
   bool within_bounds(double x) const {
-    return x >= static_cast<float>(rules.min_scale) && x <= static_cast<float>(rules.max_scale);
+    const auto rounded = static_cast<float>(x);
+    return rounded >= static_cast<float>(rules.min_scale) &&
+           rounded <= static_cast<float>(rules.max_scale);
   }
 
   Entry* find(std::size_t which) {
