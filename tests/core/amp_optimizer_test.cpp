@@ -3,6 +3,7 @@
 #include <torchamp/core/amp_optimizer.h>
 
 #include "support/doctest.h"
+#include "support/errors.h"
 
 #include <vector>
 
@@ -52,6 +53,7 @@ TEST_CASE("By default an AmpOptimizer promises nothing") {
 
   CHECK_FALSE(plain.has_master_weights());
   CHECK_FALSE(plain.decides_on_device());
+  CHECK_ERROR(E20, plain.step_unless(torch::zeros({})));
 }
 
 TEST_CASE("An object has one address through all of its bases") {

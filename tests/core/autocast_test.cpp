@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include <torchamp/core/autocast.h>
 
-#include "support/casts.h"
 #include "support/doctest.h"
 #include "support/errors.h"
+#include "support/operators.h"
 
 #include <torch/csrc/jit/frontend/tracer.h>
 
@@ -375,4 +375,23 @@ TEST_CASE("A device without autocast is refused by name, with the names of those
   CHECK_ERROR(E01, AutocastGuard(torch::kMeta));
   CHECK_ERROR_SAYS("meta has no autocast", AutocastGuard(torch::kMeta));
   CHECK_ERROR_SAYS("these have: cpu, cuda, ", AutocastGuard(torch::kMeta));
+}
+
+TEST_CASE("A region for a device that is not there is warned of") {
+  if (torch::cuda::is_available()) return;
+  struct : c10::WarningHandler {
+    std::vector<std::string> texts;
+    void process(const c10::Warning& warning) override { texts.push_back(warning.msg()); }
+  } warnings;
+  {
+    const c10::WarningUtils::WarningHandlerGuard guard(&warnings);
+    const c10::WarningUtils::WarnAlways always;
+    const torchamp::AutocastGuard autocast(torch::kCUDA);
+    const torchamp::AutocastGuard disabled(torch::kCUDA,
+                                           torchamp::AutocastOptions().enabled(false));
+    const torchamp::AutocastGuard cpu(torch::kCPU);
+  }
+
+  REQUIRE(warnings.texts.size() == 1);
+  CHECK(warnings.texts[0].find("there is no cuda device") != std::string::npos);
 }

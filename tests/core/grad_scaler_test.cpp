@@ -5,6 +5,7 @@
 
 #include "support/doctest.h"
 #include "support/errors.h"
+#include "support/operators.h"
 
 #include <cmath>
 #include <functional>
@@ -208,7 +209,7 @@ TEST_CASE("The scale is not on a device before the first loss, and then on the l
   CHECK_FALSE(scaler.scale_tensor().defined());
   CHECK(scaler.get_scale() == 4);
 
-  scaler.scale(torch::ones({}));
+  static_cast<void>(scaler.scale(torch::ones({})));
 
   CHECK(scaler.scale_tensor().device().is_cpu());
   CHECK(scaler.scale_tensor().item<float>() == 4);
@@ -349,7 +350,7 @@ TEST_CASE("An optimizer without gradients is left alone while the others go on")
 TEST_CASE("An iteration in which no optimizer had gradients does not move the scale") {
   Problem unused;
   GradScaler scaler(small_numbers());
-  scaler.scale(torch::ones({}));
+  static_cast<void>(scaler.scale(torch::ones({})));
 
   scaler.step(unused.optimizer);
   scaler.update();
@@ -495,7 +496,7 @@ TEST_CASE("step() twice is refused and steps once") {
 TEST_CASE("step() twice is refused for an optimizer without gradients too") {
   Problem unused;
   GradScaler scaler(small_numbers());
-  scaler.scale(torch::ones({}));
+  static_cast<void>(scaler.scale(torch::ones({})));
   scaler.step(unused.optimizer);
 
   CHECK_ERROR(E04, scaler.step(unused.optimizer));
@@ -969,7 +970,7 @@ TEST_CASE("A half sparse gradient whose duplicates add up to inf skips the step"
   AmpSgd optimizer(table);
   optimizer.masters = true;
   GradScaler scaler(small_numbers());
-  scaler.scale(torch::ones({}));
+  static_cast<void>(scaler.scale(torch::ones({})));
   table.mutable_grad() =
       torch::sparse_coo_tensor(torch::tensor({{0, 0}}), torch::full({2}, 64000.0), {3})
           .to(torch::kHalf);
@@ -1001,6 +1002,73 @@ TEST_CASE("An optimizer that decides on the device is given what was found, and 
   CHECK(scaler.taken_steps() == 1);
   CHECK(scaler.skipped_steps() == 1);
   CHECK(scaler.get_scale() == 1);
+}
+
+TEST_CASE("A run without gradients is said, by update(), when all else is done") {
+  Problem problem;
+  GradScaler scaler(small_numbers().many_skips(2).on_many_skips(torchamp::ManySkips::Throw));
+  static_cast<void>(scaler.scale(problem.loss(1)));
+  scaler.step(problem.optimizer);
+  scaler.update();
+
+  scaler.step(problem.optimizer);
+  CHECK_ERROR(E16, scaler.update());
+
+  CHECK(scaler.get_scale() == 4);
+  CHECK(scaler.between_iterations());
+}
+
+TEST_CASE("Parameters that are added between unscale_ and step are stepped from the next on") {
+  Problem a, b;
+  GradScaler scaler(small_numbers());
+  scaler.scale(a.loss(3)).backward();
+
+  scaler.unscale_(a.optimizer);
+  a.optimizer.add_param_group(torch::optim::OptimizerParamGroup({b.parameter}));
+  CHECK(scaler.step(a.optimizer).taken());
+  scaler.update();
+  CHECK(a.value() == 7);
+
+  a.optimizer.zero_grad();
+  scaler.scale(a.loss(1) + b.loss(5)).backward();
+  CHECK(scaler.step(a.optimizer).taken());
+  CHECK(a.value() == 6);
+  CHECK(b.value() == 5);
+}
+
+TEST_CASE("Added parameters whose gradients are scaled are refused, with the cure") {
+  Problem a, b;
+  GradScaler scaler(small_numbers());
+  scaler.scale(a.loss(3) + b.loss(5)).backward();
+
+  scaler.unscale_(a.optimizer);
+  a.optimizer.add_param_group(torch::optim::OptimizerParamGroup({b.parameter}));
+
+  CHECK_ERROR(E11, scaler.step(a.optimizer));
+  CHECK_ERROR_SAYS("call add_param_group() between iterations", scaler.step(a.optimizer));
+  CHECK(a.value() == 10);
+  CHECK(b.gradient() == 20);
+}
+
+TEST_CASE("Undefined parameters in a range are passed over") {
+  const torch::nn::Linear linear(torch::nn::LinearOptions(1, 1).bias(false));
+  GradScaler scaler(small_numbers());
+  scaler.scale(linear->weight.sum()).backward();
+
+  scaler.unscale_(std::vector<torch::Tensor>{linear->bias, linear->weight});
+
+  CHECK(linear->weight.grad().item<float>() == 1);
+}
+
+TEST_CASE("A disabled scaler counts the steps that it takes") {
+  Problem problem;
+  GradScaler scaler(GradScalerOptions().enabled(false));
+  problem.loss(1).backward();
+
+  scaler.step(problem.optimizer);
+  scaler.step(problem.optimizer, torch::optim::Optimizer::LossClosure());
+
+  CHECK(scaler.taken_steps() == 2);
 }
 
 TEST_CASE("A float16 gradient in a range of parameters is refused by its name") {
@@ -1061,4 +1129,83 @@ TEST_CASE("A scale that stands at a bound which is no float32 can be set and loa
     CHECK_NOTHROW(scaler.update(scale));
     CHECK_NOTHROW(GradScaler(GradScalerOptions(options).init_scale(scale)));
   }
+}
+
+TEST_CASE("unscale_() before backward() is noticed at step(), before anything is stepped") {
+  Problem problem;
+  GradScaler scaler(small_numbers());
+  const auto loss = scaler.scale(problem.loss(3));
+  scaler.unscale_(problem.optimizer);
+  loss.backward();
+
+  CHECK_ERROR(E03, scaler.step(problem.optimizer));
+  CHECK_ERROR_SAYS("before backward()", scaler.step(problem.optimizer));
+
+  CHECK(problem.value() == 10);
+  CHECK(problem.gradient() == 12);
+}
+
+TEST_CASE("What unscale_() returned may be changed without changing what step() does") {
+  Problem problem;
+  GradScaler scaler(small_numbers());
+  scaler.scale(problem.loss(infinity)).backward();
+
+  scaler.unscale_(problem.optimizer).zero_();
+
+  CHECK(scaler.step(problem.optimizer).skipped());
+}
+
+TEST_CASE("A step that throws drops the casts of the weights that it may have changed") {
+  auto weight = torch::ones({1, 1}, torch::requires_grad());
+  struct Throwing : torch::optim::SGD {
+    using SGD::SGD;
+    torch::Tensor step(LossClosure closure = nullptr) override {
+      SGD::step(std::move(closure));
+      throw std::runtime_error("late");
+    }
+  } optimizer(std::vector<torch::Tensor>{weight}, torch::optim::SGDOptions(1.0));
+  GradScaler scaler(small_numbers());
+  // Before LibTorch 2.11 a region caches only if it is asked to.
+  const torchamp::AutocastGuard autocast(torch::kCPU,
+                                         torchamp::AutocastOptions().cache_enabled(true));
+  const auto forward = [&] { return torch::mm(torch::ones({1, 1}), weight).sum(); };
+  scaler.scale(forward()).backward();
+
+  CHECK_THROWS_AS(scaler.step(optimizer), std::runtime_error);
+
+  CHECK(weight.item<float>() == 0);
+  CHECK(forward().item<float>() == 0);
+}
+
+TEST_CASE("The host reads one number a step, none if the device decides, and counters when asked") {
+  const auto options = small_numbers();
+  const auto reads_of = [](auto scaler) {
+    Problem problem;
+    AmpSgd on_device(torch::ones({1}, torch::requires_grad()));
+    on_device.on_device = true;
+    auto& other = on_device.param_groups()[0].params()[0];
+    std::vector<int> reads;
+    HostReadCounter counter;
+    const auto loss = scaler.scale(problem.loss(3) + other.sum());
+    reads.push_back(counter.more());
+    loss.backward();
+    counter.more();
+    scaler.unscale_(problem.optimizer);
+    reads.push_back(counter.more());
+    scaler.step(problem.optimizer);
+    reads.push_back(counter.more());
+    const auto result = scaler.step(on_device);
+    reads.push_back(counter.more());
+    scaler.update();
+    reads.push_back(counter.more());
+    static_cast<void>(scaler.skipped_steps());
+    reads.push_back(counter.more());
+    return reads;
+  };
+  //                              scale, unscale_, step, step on the device, update, skipped_steps
+  const std::vector<int> expected{0, 0, 1, 0, 0, 1};
+
+  CHECK(reads_of(GradScaler(options)) == expected);
+  CHECK(reads_of(GradScaler(GradScalerOptions(options).hysteresis(2))) == expected);
+  CHECK(reads_of(BasicGradScaler<ConstantLossScale>(options)) == expected);
 }

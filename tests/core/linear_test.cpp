@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <torchamp/core/linear.h>
 
-#include "support/casts.h"
 #include "support/doctest.h"
+#include "support/operators.h"
 
 #include <memory>
 #include <sstream>

@@ -121,6 +121,8 @@ TEST_CASE("Options that make no sense are refused, each by name") {
   CHECK_ERROR_SAYS("growth_interval", DynamicLossScale(GradScalerOptions().growth_interval(0)));
   CHECK_ERROR_SAYS("hysteresis", DynamicLossScale(GradScalerOptions().hysteresis(0)));
   CHECK_ERROR_SAYS("many_skips", DynamicLossScale(GradScalerOptions().many_skips(-1)));
+  CHECK_ERROR_SAYS("many_skips_callback is empty",
+                   DynamicLossScale(GradScalerOptions().on_many_skips(torchamp::ManySkips::Call)));
 }
 
 TEST_CASE("A constant policy refuses the options that only a dynamic one uses, as that does") {

@@ -138,3 +138,18 @@ TEST_CASE("Containers of a program's own come back as they are") {
   CHECK(value(result.losses[1]) == 4);
   CHECK(result.name == "name");
 }
+
+TEST_CASE("Views in containers become vectors of new tensors, not views of what is gone") {
+  const std::vector<torch::Tensor> tensors{number(1), number(2)};
+  const std::vector<torch::TensorList> views{tensors, tensors};
+  const std::optional<torch::TensorList> view(tensors);
+
+  const std::vector<std::vector<torch::Tensor>> from_views =
+      torchamp::transform_tensors(views, doubled);
+  const std::optional<std::vector<torch::Tensor>> from_view =
+      torchamp::transform_tensors(view, doubled);
+
+  CHECK(value(from_views[1][1]) == 4);
+  CHECK(value(from_view->at(1)) == 4);
+  CHECK(value(tensors[1]) == 2);
+}

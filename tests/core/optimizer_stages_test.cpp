@@ -26,6 +26,9 @@ torch::optim::SGD optimizer_of(std::vector<torch::Tensor> parameters) {
 }
 torch::optim::SGD some_optimizer() { return optimizer_of({torch::ones({1})}); }
 
+/// Stands for the address of an optimizer that nothing is known of.
+const int other = 0;
+
 torch::Tensor gradient() { return torch::ones({1}); }
 
 }  // namespace
@@ -79,14 +82,34 @@ TEST_CASE("Parameters that were freed are not taken for new ones at their addres
   }
 }
 
-TEST_CASE("An optimizer that was given more parameters is not the one that was unscaled") {
+TEST_CASE(
+    "An optimizer that was given more parameters is known as long as they have no gradients") {
   OptimizerStages stages;
   auto optimizer = some_optimizer();
-  stages.add(optimizer, {}, {});
+  const auto known = gradient();
+  auto& entry = stages.add(optimizer, {known}, {});
+  auto added = torch::ones({1}).requires_grad_();
 
-  optimizer.add_param_group(torch::optim::OptimizerParamGroup({torch::ones({1})}));
+  optimizer.add_param_group(torch::optim::OptimizerParamGroup({added}));
+  CHECK(stages.find(optimizer) == &entry);
 
+  added.mutable_grad() = gradient();
   CHECK(stages.find(optimizer) == nullptr);
+  CHECK_ERROR(E11, stages.check_not_unscaled({known}, &optimizer, "step()"));
+  CHECK_ERROR_SAYS("the parameters of this optimizer have changed",
+                   stages.check_not_unscaled({known}, &optimizer, "step()"));
+}
+
+TEST_CASE(
+    "A range with gradients that an optimizer has unscaled is refused with a cure of its own") {
+  OptimizerStages stages;
+  auto optimizer = some_optimizer();
+  const auto known = gradient();
+  stages.add(optimizer, {known}, {});
+
+  CHECK_ERROR(E11, stages.check_not_unscaled({known}, nullptr, "unscale_()"));
+  CHECK_ERROR_SAYS("leave out this call",
+                   stages.check_not_unscaled({known}, nullptr, "unscale_()"));
 }
 
 TEST_CASE("An entry keeps its address while others are added") {
@@ -128,26 +151,26 @@ TEST_CASE("A gradient that was unscaled is refused until the iteration ends") {
   stages.add(optimizer, {through_optimizer}, found(0));
   stages.add_range({in_range}, found(0));
 
-  CHECK_ERROR(E11, stages.check_not_unscaled({gradient(), through_optimizer}, "step()"));
+  CHECK_ERROR(E11, stages.check_not_unscaled({gradient(), through_optimizer}, &other, "step()"));
   CHECK_ERROR_SAYS("step(): gradient 1",
-                   stages.check_not_unscaled({gradient(), through_optimizer}, "step()"));
-  CHECK_ERROR(E03, stages.check_not_unscaled({in_range}, "unscale_()"));
+                   stages.check_not_unscaled({gradient(), through_optimizer}, &other, "step()"));
+  CHECK_ERROR(E03, stages.check_not_unscaled({in_range}, &other, "unscale_()"));
 
   stages.clear();
-  CHECK_NOTHROW(stages.check_not_unscaled({through_optimizer, in_range}, "step()"));
+  CHECK_NOTHROW(stages.check_not_unscaled({through_optimizer, in_range}, &other, "step()"));
 }
 
 TEST_CASE("The ranges of an optimizer's gradients are found if they have all of them") {
   OptimizerStages stages;
   const auto a = gradient(), b = gradient(), c = gradient();
-  CHECK(stages.ranges_of({a, b, c}, "step()").empty());
+  CHECK(stages.ranges_of({a, b, c}, &other, "step()").empty());
   auto& first = stages.add_range({a, b}, found(0));
   auto& second = stages.add_range({c}, found(1));
 
-  CHECK(stages.ranges_of({b, a}, "step()") == std::vector{&first});
-  CHECK(stages.ranges_of({a, c}, "step()") == std::vector{&first, &second});
-  CHECK(stages.ranges_of({gradient()}, "step()").empty());
-  CHECK_ERROR(E11, stages.ranges_of({a, gradient()}, "step()"));
+  CHECK(stages.ranges_of({b, a}, &other, "step()") == std::vector{&first});
+  CHECK(stages.ranges_of({a, c}, &other, "step()") == std::vector{&first, &second});
+  CHECK(stages.ranges_of({gradient()}, &other, "step()").empty());
+  CHECK_ERROR(E11, stages.ranges_of({a, gradient()}, &other, "step()"));
 }
 
 TEST_CASE("Gradients unscaled through another optimizer are no range's") {
@@ -157,8 +180,8 @@ TEST_CASE("Gradients unscaled through another optimizer are no range's") {
   stages.add(optimizer, {shared}, found(0));
   stages.add_range({in_range}, found(0));
 
-  CHECK_ERROR(E11, stages.ranges_of({shared}, "step()"));
-  CHECK_ERROR(E11, stages.ranges_of({shared, in_range}, "step()"));
+  CHECK_ERROR(E11, stages.ranges_of({shared}, &other, "step()"));
+  CHECK_ERROR(E11, stages.ranges_of({shared, in_range}, &other, "step()"));
 }
 
 TEST_CASE("An optimizer takes over what its ranges found") {

@@ -4,6 +4,7 @@
 
 #include "support/doctest.h"
 
+#include <limits>
 #include <optional>
 #include <random>
 #include <vector>
@@ -129,7 +130,7 @@ TEST_CASE("A scale can be set from a number or a one-element tensor, whose stora
   CHECK(tensors.read().scale == 16);
 
   auto source = torch::full({1}, 32.0);
-  tensors.set_scale(source);
+  tensors.set_scale(source, GradScalerOptions());
   source.fill_(5);
 
   CHECK(tensors.read().scale == 32);
@@ -148,6 +149,25 @@ TEST_CASE("The host can tell that the scale is at least 1 until it may have fall
 
   tensors.set_scale(4);
   CHECK_FALSE(tensors.may_be_below_one());
-  tensors.set_scale(torch::full({}, 4.0));  // which the host has not read
+  tensors.set_scale(torch::full({}, 4.0), policy.options());  // which the host has not read
   CHECK(tensors.may_be_below_one());
+  tensors.set_scale(torch::full({}, 4.0), GradScalerOptions().min_scale(2));
+  CHECK_FALSE(tensors.may_be_below_one());
+}
+
+TEST_CASE("A scale that is set from a tensor keeps to the bounds, whatever its value") {
+  const auto options = GradScalerOptions().init_scale(4).min_scale(2).max_scale(16);
+  ScaleTensors tensors;
+  tensors.create(torch::kCPU, {4, 0, 1});
+  const auto set = [&](float value) {
+    tensors.set_scale(torch::full({}, value), options);
+    return tensors.read().scale;
+  };
+
+  CHECK(set(8) == 8);
+  CHECK(set(0) == 2);
+  CHECK(set(-1) == 2);
+  CHECK(set(1e30F) == 16);
+  CHECK(set(std::numeric_limits<float>::infinity()) == 16);
+  CHECK(set(std::numeric_limits<float>::quiet_NaN()) == 2);
 }

@@ -5,6 +5,7 @@
 #include "support/doctest.h"
 #include "support/errors.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,7 @@ TEST_CASE("Twenty-five skips in a row are warned of once, with likely causes") {
   skip(alarm, GradScalerOptions(), 26);
 
   REQUIRE(warnings.texts.size() == 1);
-  CHECK(warnings.texts[0].find("25 steps in a row were skipped") != std::string::npos);
+  CHECK(warnings.texts[0].find("25 iterations in a row skipped a step") != std::string::npos);
   CHECK(warnings.texts[0].find("learning rate") != std::string::npos);
 }
 
@@ -91,4 +92,36 @@ TEST_CASE("Many skips call back if asked to, with their number") {
   skip(alarm, options, 5);
 
   CHECK(calls == std::vector<int64_t>{3});
+}
+
+TEST_CASE("A run without gradients is said once too, until there are gradients") {
+  Warnings warnings;
+  SkipAlarm alarm;
+  const auto options = GradScalerOptions().many_skips(2);
+  const auto idle = [&](int times) {
+    for (int i = 0; i < times; ++i) alarm.note_no_gradients(options);
+  };
+
+  idle(1);
+  alarm.note(std::nullopt, options);  // gradients, whose outcome the host does not know
+  idle(1);
+  CHECK(warnings.texts.empty());
+  idle(5);
+
+  REQUIRE(warnings.texts.size() == 1);
+  CHECK(warnings.texts[0].find("2 iterations in a row had no gradients") != std::string::npos);
+  CHECK(warnings.texts[0].find("zero_grad() between") != std::string::npos);
+}
+
+TEST_CASE("A step whose outcome the host does not know neither counts as a skip nor forgives any") {
+  Warnings warnings;
+  SkipAlarm alarm;
+  const auto options = GradScalerOptions().many_skips(2);
+
+  skip(alarm, options, 1);
+  alarm.note(std::nullopt, options);
+  CHECK(alarm.skips_in_a_row() == 1);
+  skip(alarm, options, 1);
+
+  CHECK(warnings.texts.size() == 1);
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <torchamp/torchamp.h>
 
-#include "support/casts.h"
 #include "support/doctest.h"
+#include "support/operators.h"
 
 #include <functional>
 #include <thread>

@@ -170,7 +170,22 @@ TEST_CASE("Two gradients over the same memory are visited once, and over a part 
   const auto memory = torch::ones({4});
   auto same = sgd({parameter_with(memory.view({2, 2})), parameter_with(memory.view({4}))});
   auto part = sgd({parameter_with(memory.narrow(0, 0, 2)), parameter_with(memory)});
+  auto woven =
+      sgd({parameter_with(memory.narrow(0, 0, 2)), parameter_with(memory.slice(0, 0, 4, 2))});
 
   CHECK(Gradients::of(same, HalfGradients::Refused, "test()").groups()[0].values.size() == 1);
   CHECK_ERROR(E10, Gradients::of(part, HalfGradients::Refused, "test()"));
+  CHECK_ERROR(E10, Gradients::of(woven, HalfGradients::Refused, "test()"));
+}
+
+TEST_CASE("Sparse gradients without a value are gradients, and no two are the same memory") {
+  const auto empty = [] {
+    return torch::sparse_coo_tensor(torch::empty({1, 0}, torch::kLong), torch::empty({0}), {3});
+  };
+  auto optimizer = sgd({parameter_with(empty()), parameter_with(empty())});
+
+  const auto gradients = Gradients::of(optimizer, HalfGradients::Refused, "test()");
+
+  CHECK(gradients.size() == 2);
+  CHECK(gradients.groups().empty());
 }

@@ -321,13 +321,58 @@ TEST_CASE("from_python.md: checkpoints") {
   CHECK(restored.get_scale() == 4);
 }
 
+TEST_CASE("from_python.md: a whole checkpoint") {
+  Given given;
+  auto& [device, model, optimizer, scaler, batches] = given;
+  const std::string path = "from_python_checkpoint.pt";
+  const ScratchFile file(path.c_str());
+  scaler.load_state_dict(
+      torchamp::GradScaler(torchamp::GradScalerOptions().init_scale(4)).state_dict());
+
+  {
+    // [write_checkpoint]
+    torch::serialize::OutputArchive checkpoint, model_part, optimizer_part, scaler_part;
+    model->save(model_part);
+    optimizer.save(optimizer_part);
+    scaler_part << scaler;  // after update()
+    checkpoint.write("model", model_part);
+    checkpoint.write("optimizer", optimizer_part);
+    checkpoint.write("scaler", scaler_part);
+    checkpoint.save_to(path);
+    // [end]
+  }
+
+  const auto saved = given.parameters();
+  {
+    const torch::NoGradGuard no_grad;
+    model->parameters()[0].zero_();
+  }
+  scaler.load_state_dict(torchamp::GradScaler().state_dict());
+
+  {
+    // [read_checkpoint]
+    torch::serialize::InputArchive checkpoint, model_part, optimizer_part, scaler_part;
+    checkpoint.load_from(path);
+    checkpoint.read("model", model_part);
+    checkpoint.read("optimizer", optimizer_part);
+    checkpoint.read("scaler", scaler_part);
+    model->load(model_part);
+    optimizer.load(optimizer_part);
+    scaler_part >> scaler;
+    // [end]
+  }
+
+  CHECK(torch::equal(given.parameters(), saved));
+  CHECK(scaler.get_scale() == 4);
+}
+
 TEST_CASE("from_python.md: checkpoints for Python and from it") {
   torchamp::GradScaler scaler(torchamp::GradScalerOptions().init_scale(4));
   const std::string path = "from_python_exchange.pt";
   const ScratchFile file(path.c_str());
 
   // [to_python]
-  torchamp::save_for_python(scaler.state_dict(), path);
+  torchamp::save_for_python(scaler, path);  // after update()
   // [end]
   scaler.load_state_dict(torchamp::GradScaler().state_dict());
   CHECK(scaler.get_scale() == 65536);

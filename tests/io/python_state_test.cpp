@@ -154,6 +154,7 @@ TEST_CASE("A file that is not there, or cannot be written, is refused by its pat
   CHECK_ERROR(E18, save_for_python(some_state(), "no/such/file.pt"));
   CHECK_ERROR_SAYS("\"no/such/file.pt\"", save_for_python(some_state(), "no/such/file.pt"));
   CHECK_ERROR(E18, save_for_python(some_state(), "."));
+  CHECK_FALSE(std::filesystem::exists("..partial"));
 }
 
 TEST_CASE("Numbers that make no sense come through, and the scaler refuses them") {
@@ -211,4 +212,21 @@ TEST_CASE("Files with random bytes in them are read or refused, and never half l
   }
   CHECK(loaded > 30);
   CHECK(loaded < 2700);
+}
+
+TEST_CASE("A scaler is saved between iterations, and in the middle of one the old file stays") {
+  const TemporaryFile file("python_state_scaler_test.pt");
+  const auto parameter = torch::ones({1}).requires_grad_();
+  torch::optim::SGD optimizer(std::vector<torch::Tensor>{parameter}, /*lr=*/1.0);
+  GradScaler scaler(GradScalerOptions().init_scale(4));
+  save_for_python(scaler, file.path());
+
+  scaler.scale(parameter.sum()).backward();
+  scaler.step(optimizer);
+  CHECK_ERROR(E18, save_for_python(scaler, file.path()));
+  CHECK(load_from_python(file.path()).growth_tracker == 0);
+
+  scaler.update();
+  save_for_python(scaler, file.path());
+  CHECK(load_from_python(file.path()).growth_tracker == 1);
 }

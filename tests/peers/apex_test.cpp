@@ -118,7 +118,7 @@ TEST_CASE("An inf or NaN is found at the first, middle and last place of tensors
         }
         torch::optim::SGD optimizer(parameters, 1.0);
         GradScaler scaler(GradScalerOptions().init_scale(4).growth_interval(1000).many_skips(0));
-        scaler.scale(torch::ones({}));
+        static_cast<void>(scaler.scale(torch::ones({})));
         const auto step_after = [&](const auto& spoil) {
           for (const auto& parameter : parameters) {
             parameter.mutable_grad() = torch::full_like(parameter, 4.0);
@@ -157,7 +157,7 @@ TEST_CASE("After unscale_ the norm of many gradients is that of the true ones, i
     if (overflows) parameters[1].mutable_grad()[65536] = infinity;
     torch::optim::SGD optimizer(parameters, 1.0);
     GradScaler scaler(GradScalerOptions().init_scale(4));
-    scaler.scale(torch::ones({}));
+    static_cast<void>(scaler.scale(torch::ones({})));
 
     scaler.unscale_(optimizer);
     const double norm = torch::nn::utils::clip_grad_norm_(parameters, /*max_norm=*/1e9);
@@ -176,7 +176,7 @@ TEST_CASE("Images in channels-last layout are divided in place, and keep it") {
       torch::full({2, 3, 5, 7}, 4.0).contiguous(torch::MemoryFormat::ChannelsLast);
   torch::optim::SGD optimizer(std::vector<torch::Tensor>{parameter}, 1.0);
   GradScaler scaler(GradScalerOptions().init_scale(4));
-  scaler.scale(torch::ones({}));
+  static_cast<void>(scaler.scale(torch::ones({})));
 
   scaler.unscale_(optimizer);
 

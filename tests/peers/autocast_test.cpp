@@ -10,9 +10,9 @@
 #include <torchamp/core/device.h>
 #include <torchamp/core/linear.h>
 
-#include "support/casts.h"
 #include "support/doctest.h"
 #include "support/errors.h"
+#include "support/operators.h"
 
 #include <ATen/CachedTensorUtils.h>
 #include <torch/nn/parallel/data_parallel.h>

@@ -84,7 +84,7 @@ TEST_CASE("Gradients without a single number are finite") {
   parameter.mutable_grad() = torch::zeros({0});
   torch::optim::SGD optimizer(std::vector<torch::Tensor>{parameter}, 1.0);
   GradScaler scaler(GradScalerOptions().init_scale(4).growth_interval(1));
-  scaler.scale(torch::ones({}));
+  static_cast<void>(scaler.scale(torch::ones({})));
 
   CHECK(scaler.step(optimizer).taken());
   scaler.update();

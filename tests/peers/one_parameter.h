@@ -13,7 +13,7 @@
 /// course need of a training.
 struct OneParameter {
   explicit OneParameter(const torchamp::GradScalerOptions& options) : scaler(options) {
-    scaler.scale(parameter.sum());
+    static_cast<void>(scaler.scale(parameter.sum()));
   }
 
   /// One iteration with this gradient, before it is unscaled. Returns the scale after it.

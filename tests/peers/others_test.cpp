@@ -87,7 +87,7 @@ TEST_CASE("With an inverse scale of a fifth, gradients are divided by five, and 
   for (const bool with_nan : {false, true}) {
     CAPTURE(with_nan);
     GradScaler scaler(GradScalerOptions().init_scale(5));
-    scaler.scale(torch::ones({}));
+    static_cast<void>(scaler.scale(torch::ones({})));
     parameter.mutable_grad() = torch::tensor({1.0F, 2.0F, with_nan ? not_a_number : 3.0F, 4.0F});
 
     const auto result = scaler.step(optimizer);

@@ -169,7 +169,7 @@ struct PerfectStorm {
 /// Scale 4: a gradient of 4 is 1 when unscaled.
 GradScaler scaler_at_4() {
   GradScaler scaler(GradScalerOptions().init_scale(4).growth_interval(2).backoff_factor(0.25));
-  scaler.scale(torch::ones({}));
+  static_cast<void>(scaler.scale(torch::ones({})));
   return scaler;
 }
 
@@ -266,7 +266,7 @@ TEST_CASE("Growth stops short of what float32 holds") {
   auto parameter = torch::zeros({1}, torch::requires_grad());
   torch::optim::SGD optimizer(std::vector<torch::Tensor>{parameter}, 1.0);
   GradScaler scaler(GradScalerOptions().init_scale(1e38).growth_factor(16).growth_interval(1));
-  scaler.scale(parameter.sum());
+  static_cast<void>(scaler.scale(parameter.sum()));
 
   parameter.mutable_grad() = torch::ones({1});
   scaler.step(optimizer);

@@ -422,10 +422,10 @@ class Pair {
   void make_real_call(const Call& call) {
     switch (call.action) {
       case Action::ScaleLoss:
-        scaler_.scale(torch::ones({}));
+        static_cast<void>(scaler_.scale(torch::ones({})));
         return;
       case Action::ScaleNoLoss:
-        scaler_.scale(torch::ones({}, at::kInt));
+        static_cast<void>(scaler_.scale(torch::ones({}, at::kInt)));
         return;
       case Action::Backward: {
         if (!can_go_backward(call.which)) return;

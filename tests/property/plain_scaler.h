@@ -173,6 +173,7 @@ class Scaler {
       if (throws) return optimizer_threw;
       descend(optimizer);
       status = "taken";
+      ++taken;
       return well;
     }
     if (!on_device) return "E05";
@@ -183,6 +184,9 @@ class Scaler {
     Entry& entry = *find(which);
     if (entry.stepped) return "E04";
     if (!entry.has_gradients) {
+      const auto outcome = kinds_can_be_divided(optimizer.parameters, /*half_too=*/true);
+      if (outcome != well) return outcome;
+      if (!gradients_of(optimizer.parameters).empty()) return "E03";  // scaled ones
       status = "no gradients";
     } else {
       if (!optimizer.decides_on_device) {
@@ -217,7 +221,13 @@ class Scaler {
       all_known = all_known && entry.host_knows;
     }
     next_iteration();
-    if (!any_gradients) return well;
+    if (!any_gradients) {
+      if (rules.many_skips == 0 || ++idle_in_a_row != rules.many_skips) return well;
+      if (rules.many_skips_throw) return "E16";
+      ++alarms;
+      return well;
+    }
+    idle_in_a_row = 0;
     if (!rules.constant) move_scale(overflow);
     if (known_overflow || all_known) {
       skips_in_a_row = known_overflow ? skips_in_a_row + 1 : 0;
@@ -229,12 +239,12 @@ class Scaler {
     return well;
   }
 
-  /// By number, which is checked, or by tensor, whose value is not.
+  /// By number, which is checked, or by tensor, whose value is brought into the bounds.
   Outcome update(double new_scale, bool checked) {
     if (!rules.enabled) return well;
     if (!on_device) return "E05";
     if (checked && !(new_scale >= rules.min_scale && new_scale <= rules.max_scale)) return "E12";
-    scale = static_cast<float>(new_scale);
+    scale = static_cast<float>(std::clamp(new_scale, rules.min_scale, rules.max_scale));
     next_iteration();
     return well;
   }
@@ -268,7 +278,7 @@ class Scaler {
     if (!entries.empty()) return "E18";
     if (reload() != well) return reload();
     on_device = false;
-    taken = skipped = skips_in_a_row = 0;
+    taken = skipped = skips_in_a_row = idle_in_a_row = 0;
     if (!rules.enabled) rules = made_with;  // it has no state
     return well;
   }
@@ -293,7 +303,8 @@ class Scaler {
   std::vector<Entry> entries;  // of this iteration
   bool on_device = false;
   double scale;
-  int64_t tracker = 0, hysteresis_left, taken = 0, skipped = 0, skips_in_a_row = 0, alarms = 0;
+  int64_t tracker = 0, hysteresis_left, taken = 0, skipped = 0, skips_in_a_row = 0,
+          idle_in_a_row = 0, alarms = 0;
   std::string status;  // what the last step() said
 
  private:
@@ -305,11 +316,23 @@ class Scaler {
 
   Entry* find(std::size_t which) {
     for (auto& entry : entries) {
-      if (entry.optimizer == which && entry.parameters == optimizers[which].parameters) {
+      if (entry.optimizer == which && is_the_old_one(entry, optimizers[which].parameters)) {
         return &entry;
       }
     }
     return nullptr;
+  }
+
+  /// Parameters that were added without gradients do not make an optimizer another.
+  bool is_the_old_one(const Entry& entry, const std::vector<std::size_t>& now) const {
+    if (now.size() < entry.parameters.size()) return false;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      if (i < entry.parameters.size() ? now[i] != entry.parameters[i]
+                                      : parameters[now[i]].gradient.has_value()) {
+        return false;
+      }
+    }
+    return true;
   }
 
   std::vector<Gradient*> gradients_of(const std::vector<std::size_t>& numbers) {

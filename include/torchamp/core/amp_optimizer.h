@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <torchamp/detail/check.h>
 #include <torchamp/detail/gradients.h>
 
 #include <ATen/core/Tensor.h>
@@ -31,7 +32,13 @@ class AmpOptimizer {
   /// A step, with gradients that are unscaled, unless `found_inf` is 1: then nothing changes,
   /// counters of steps included. `found_inf` is a 0-dim float32 tensor, exactly 0 or 1, on the
   /// device of the scale.   Host sync: to be none.
-  virtual void step_unless(const at::Tensor& found_inf) { static_cast<void>(found_inf); }
+  /// Throws: [E20] unless overridden.
+  virtual void step_unless(const at::Tensor& found_inf) {
+    static_cast<void>(found_inf);
+    TORCHAMP_CHECK(E20, false,
+                   "AmpOptimizer: decides_on_device() is true, and step_unless() is not overridden;"
+                   " override both or neither");
+  }
 
  protected:
   AmpOptimizer() = default;

@@ -11,11 +11,13 @@
 #include <c10/core/Device.h>
 #include <c10/core/DeviceType.h>
 #include <c10/core/ScalarType.h>
+#include <c10/util/Exception.h>
 #include <torch/arg.h>
 
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace torchamp {
@@ -64,6 +66,14 @@ class AutocastGuard {
   [[nodiscard]] explicit AutocastGuard(c10::Device device, const AutocastOptions& options = {})
       : AutocastGuard(device.type(), options) {}
 
+  /// `AutocastGuard(device);` would declare a variable called `device`; this says so.
+  template <class Never = void>
+  AutocastGuard() {
+    static_assert(!std::is_void_v<Never>,
+                  "torchamp: AutocastGuard(device); declares a variable called device; write"
+                  " AutocastGuard autocast(device);");
+  }
+
   ~AutocastGuard() noexcept;
 
   // A region is a scope of one thread; a copy or a moved-from one would restore twice.
@@ -107,6 +117,8 @@ class FullPrecisionGuard {
 /// Host sync: none.   Throws: as AutocastGuard does.
 template <class Function>
 decltype(auto) autocast(c10::Device device, const AutocastOptions& options, Function&& function) {
+  static_assert(std::is_invocable_v<Function>,
+                "torchamp: autocast() takes a function: autocast(device, [&] { return ...; })");
   const AutocastGuard region(device, options);
   return std::forward<Function>(function)();
 }
@@ -196,12 +208,19 @@ inline void AutocastGuard::check(c10::DeviceType device, const AutocastOptions& 
       E01, at::autocast::is_autocast_available(device),
       "AutocastGuard: ", c10::DeviceTypeName(device, /*lower_case=*/true),
       " has no autocast in this LibTorch; these have: ", detail::autocast_device_names());
-  if (!options.enabled() || !options.dtype()) return;
+  if (!options.enabled()) return;
+  if (!detail::has_device(device)) {
+    TORCH_WARN_ONCE("torchamp: AutocastGuard: there is no ",
+                    c10::DeviceTypeName(device, /*lower_case=*/true),
+                    " device that this program can use, so the region casts nothing; name the"
+                    " device that the model is on");
+  }
+  if (!options.dtype()) return;
   const auto dtype = *options.dtype();
   TORCHAMP_CHECK(E02, dtype == at::kHalf || dtype == at::kBFloat16, "AutocastGuard: dtype is ",
                  dtype,
-                 "; use Half or BFloat16 (at::kHalf, at::kBFloat16), or enabled(false) to run in"
-                 " full precision");
+                 "; use Half or BFloat16 (torch::kHalf, torch::kBFloat16), or"
+                 " AutocastOptions().enabled(false) to run in full precision");
 }
 
 }  // namespace v0

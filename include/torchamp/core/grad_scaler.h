@@ -55,13 +55,15 @@ class BasicGradScaler : public MovingScale<LossScale> {
 
   /// `loss` times the scale, for calling `backward()` on. Multiplied in float32 if `loss` is half
   /// precision, which could not hold a large scale. The first call puts the scale on its device.
-  /// Host sync: none.   Throws: [E07] unless `loss` is a floating-point tensor.
-  at::Tensor scale(const at::Tensor& loss);
+  /// Host sync: none.   Throws: [E07] unless `loss` is a floating-point or complex tensor.
+  [[nodiscard]] at::Tensor scale(const at::Tensor& loss);
 
   /// The same for every tensor in an optional, pair, tuple, map or any range, nested to any depth;
   /// what comes back is described at `transform_tensors()`.
   template <class Container>
-  auto scale(const Container& losses) {
+  [[nodiscard]] auto scale(const Container& losses) {
+    static_assert(!std::is_arithmetic_v<Container>,
+                  "torchamp: scale() takes the loss itself, a tensor, not its item()");
     return transform_tensors(losses, [this](const at::Tensor& loss) { return scale(loss); });
   }
 
@@ -86,6 +88,12 @@ class BasicGradScaler : public MovingScale<LossScale> {
   /// [E19] for an optimizer that needs a closure; else as `unscale_()`.
   template <class Optimizer>
   StepResult step(Optimizer& optimizer);
+  template <class Optimizer>
+  StepResult step(Optimizer* optimizer) {
+    static_assert(detail::never<Optimizer>,
+                  "torchamp: step() takes an optimizer; of a pointer, pass *optimizer");
+    return step(*optimizer);
+  }
 
   /// Only for a disabled scaler, which calls `optimizer.step(closure)`. The gradients that a
   /// closure makes would reach the optimizer scaled and unchecked.   Throws: [E19] if enabled.
@@ -101,12 +109,14 @@ class BasicGradScaler : public MovingScale<LossScale> {
   /// Host sync: none.   Throws: [E12] outside [min_scale, max_scale], [E05] before scale().
   void update(double new_scale);
 
-  /// The same with a one-element float tensor, whose value is copied and not checked, since that
-  /// would need the host to read it.
-  /// Host sync: none.   Throws: [E12] for a tensor of another kind, [E05] before scale().
+  /// The same with a one-element float tensor, whose value is copied, and brought into the bounds
+  /// where it stands, since to refuse it the host would have to read it.
+  /// Host sync: none, unless it is on a device of another type.   Throws: [E12] for a tensor of
+  /// another kind, [E05] before scale().
   void update(const at::Tensor& new_scale);
 
-  /// Steps taken and skipped since the scaler was made, of all optimizers.
+  /// Steps taken and skipped since the scaler was made, those of all optimizers added up. A loaded
+  /// state leaves them as they are.
   /// Host sync: one read if an AmpOptimizer decided on the device, else none.
   int64_t taken_steps() const { return steps_.taken(); }
   int64_t skipped_steps() const { return steps_.skipped(); }
@@ -121,6 +131,20 @@ class BasicGradScaler : public MovingScale<LossScale> {
 
   FoundInf unscale_now(const detail::Gradients& gradients) const {
     return detail::unscale_(gradients, tensors_.inverse(), tensors_.may_be_below_one());
+  }
+  /// Calls `step`, and drops the casts of weights that it may have changed, also if it throws.
+  template <class Step>
+  static void run(const Step& step) {
+    struct DropCasts {
+      ~DropCasts() { at::autocast::clear_cache(); }
+    } const drop_casts;
+    step();
+  }
+
+  /// Null for a range of parameters.
+  template <class Owner>
+  static const void* owner_of(Owner& owner) {
+    return detail::has_param_groups<Owner> ? detail::address_of(owner) : nullptr;
   }
   template <class Optimizer>
   OptimizerStages::Entry& unscale_for_step(Optimizer& optimizer);
@@ -153,16 +177,17 @@ at::Tensor BasicGradScaler<LossScale>::unscale_(Owner&& owner) {
   if constexpr (!detail::has_param_groups<Bare> && !detail::is_parameter_range<Bare>) {
     static_assert(detail::never<Bare>,
                   "torchamp: unscale_() takes an optimizer, which has param_groups() as"
-                  " torch::optim::Optimizer has it, or a range of parameters");
+                  " torch::optim::Optimizer has it, or a range of parameters: of a module,"
+                  " model->parameters(); of a pointer, *optimizer");
   } else {
     if (!is_enabled()) return at::zeros({});
     check_scaled("unscale_()");
     if constexpr (detail::has_param_groups<Bare>) stages_.check_may_unscale(stages_.find(owner));
     const auto gradients =
         detail::Gradients::of(owner, detail::half_gradients_of(owner), "unscale_()");
-    stages_.check_not_unscaled(gradients.tensors(), "unscale_()");
+    stages_.check_not_unscaled(gradients.tensors(), owner_of(owner), "unscale_()");
     auto found_inf = unscale_now(gradients);
-    const at::Tensor found = found_inf.combined(tensors_.scale().device());
+    const at::Tensor found = found_inf.combined(tensors_.scale().device()).clone();
     if constexpr (detail::has_param_groups<Bare>) {
       stages_.add(owner, gradients.tensors(), std::move(found_inf));
     } else {
@@ -178,11 +203,12 @@ StepResult BasicGradScaler<LossScale>::step(Optimizer& optimizer) {
   if constexpr (!detail::has_param_groups<Optimizer> || !detail::has_step<Optimizer>) {
     static_assert(detail::never<Optimizer>,
                   "torchamp: step() takes an optimizer: a type with param_groups(), as"
-                  " torch::optim::Optimizer has it, and a step() that needs no closure");
+                  " torch::optim::Optimizer has it, and a step() that needs no closure, as that of"
+                  " LBFGS does; of a pointer, pass *optimizer");
   } else {
     if (!is_enabled()) {
-      optimizer.step();
-      at::autocast::clear_cache();
+      run([&] { optimizer.step(); });
+      steps_.note(/*taken=*/true);
       return StepResult(StepStatus::Taken);
     }
     check_scaled("step()");
@@ -191,6 +217,10 @@ StepResult BasicGradScaler<LossScale>::step(Optimizer& optimizer) {
     stages_.check_may_step(entry);
     if (entry == nullptr) entry = &unscale_for_step(optimizer);
     if (!entry->has_gradients) {
+      TORCHAMP_CHECK(
+          E03, detail::Gradients::of(optimizer, detail::HalfGradients::Allowed, "step()").empty(),
+          "step(): unscale_() was called before backward(), when this optimizer had no"
+          " gradients, and now it has scaled ones; call it after the last backward()");
       entry->stage = OptimizerStages::Stage::Stepped;
       return StepResult(StepStatus::NoGradients);
     }
@@ -198,18 +228,14 @@ StepResult BasicGradScaler<LossScale>::step(Optimizer& optimizer) {
     const at::Tensor found_inf = entry->found_inf.combined(tensors_.scale().device());
     auto* const amp_optimizer = detail::as_amp_optimizer(optimizer);
     if (amp_optimizer != nullptr && amp_optimizer->decides_on_device()) {
-      amp_optimizer->step_unless(found_inf);
-      at::autocast::clear_cache();
+      run([&] { amp_optimizer->step_unless(found_inf); });
       entry->stage = OptimizerStages::Stage::Stepped;
       steps_.note(found_inf);
       return StepResult(found_inf);
     }
     const bool overflowed = found_inf.template item<float>() != 0;
     stages_.note_read(*entry, overflowed);
-    if (!overflowed) {
-      optimizer.step();
-      at::autocast::clear_cache();
-    }
+    if (!overflowed) run([&] { optimizer.step(); });
     entry->stage = OptimizerStages::Stage::Stepped;
     steps_.note(/*taken=*/!overflowed);
     return StepResult(overflowed ? StepStatus::Skipped : StepStatus::Taken, found_inf);
@@ -220,8 +246,8 @@ template <class LossScale>
 template <class Optimizer, class Closure>
 StepResult BasicGradScaler<LossScale>::step(Optimizer& optimizer, Closure&& closure) {
   detail::check_no_closure(is_enabled());
-  optimizer.step(std::forward<Closure>(closure));
-  at::autocast::clear_cache();
+  run([&] { optimizer.step(std::forward<Closure>(closure)); });
+  steps_.note(/*taken=*/true);
   return StepResult(StepStatus::Taken);
 }
 
@@ -235,9 +261,11 @@ void BasicGradScaler<LossScale>::update() {
   const at::Tensor found_inf = stages_.found_inf(tensors_.scale().device());
   const auto overflowed = stages_.overflowed();
   stages_.clear();
-  if (!found_inf.defined()) return;  // without gradients there is nothing to learn about the scale
+  if (!found_inf.defined()) {  // nothing to learn about the scale
+    return skip_alarm_.note_no_gradients(policy_.options());
+  }
   tensors_.move_(policy_, found_inf, overflowed);
-  if (overflowed) skip_alarm_.note(*overflowed, policy_.options());
+  skip_alarm_.note(overflowed, policy_.options());
 }
 
 template <class LossScale>
@@ -261,7 +289,7 @@ template <class Optimizer>
 OptimizerStages::Entry& BasicGradScaler<LossScale>::unscale_for_step(Optimizer& optimizer) {
   const auto gradients =
       detail::Gradients::of(optimizer, detail::half_gradients_of(optimizer), "step()");
-  auto ranges = stages_.ranges_of(gradients.tensors(), "step()");
+  auto ranges = stages_.ranges_of(gradients.tensors(), owner_of(optimizer), "step()");
   if (!ranges.empty()) return stages_.add_unscaled(optimizer, std::move(ranges));
   return stages_.add(optimizer, gradients.tensors(), unscale_now(gradients));
 }

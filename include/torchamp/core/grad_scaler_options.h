@@ -11,7 +11,8 @@
 namespace torchamp {
 inline namespace v0 {
 
-/// What a GradScaler does when many steps in a row were skipped: the run no longer learns.
+/// What a GradScaler does when many steps in a row were skipped, or had no gradients: the run no
+/// longer learns.
 enum class ManySkips {
   Warn,   ///< a LibTorch warning
   Throw,  ///< [E16], out of update()
@@ -39,11 +40,12 @@ struct GradScalerOptions {
   TORCH_ARG(double, min_scale) = 1.0 / 16777216.0;  // 2^-24, the smallest float16
   TORCH_ARG(double, max_scale) = static_cast<double>((std::numeric_limits<float>::max)());
 
-  /// After so many skipped steps in a row, `on_many_skips` happens, once until a step is taken
-  /// again; 0 never. Steps that an optimizer decides on the device are not counted.
+  /// After so many skipped steps in a row, or iterations without any gradient, `on_many_skips`
+  /// happens, once until a step is taken again; 0 never. Steps that an optimizer decides on the
+  /// device are not counted.
   TORCH_ARG(int64_t, many_skips) = 25;
   TORCH_ARG(ManySkips, on_many_skips) = ManySkips::Warn;
-  /// Called with the number of skips, if `on_many_skips` is `Call`.
+  /// Called with the number of steps, if `on_many_skips` is `Call`.
   TORCH_ARG(std::function<void(int64_t)>, many_skips_callback);
 };
 

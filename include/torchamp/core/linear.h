@@ -24,8 +24,8 @@ inline namespace v0 {
 /// computes bit for bit what torch::nn::Linear does. It is a torch::nn::Linear: the same options,
 /// parameters and archives, and `module.as<torch::nn::Linear>()` finds it.
 ///
-///     torch::nn::Sequential model(torchamp::Linear(784, 128), torch::nn::ReLU(),
-///     torchamp::Linear(128, 10));
+///     torchamp::Linear linear(784, 10);
+///     auto output = linear(input);
 ///
 /// It pays where a region uses a weight more than once: recurrent and weight-sharing models,
 /// several forward passes in one region. Before LibTorch 2.11 the region has to ask for the cache,

@@ -98,6 +98,9 @@ inline void check_options(const GradScalerOptions& options) {
                  ", to max_scale, ", options.max_scale());
   TORCHAMP_CHECK(E08, options.many_skips() >= 0, "GradScaler: many_skips is ", options.many_skips(),
                  "; choose a number of steps, or 0 for never");
+  TORCHAMP_CHECK(E08, options.on_many_skips() != ManySkips::Call || options.many_skips_callback(),
+                 "GradScaler: on_many_skips is Call, and many_skips_callback is empty; give it a"
+                 " function, or choose Warn or Throw");
 }
 
 }  // namespace detail

@@ -119,9 +119,10 @@ void MovingScale<LossScale>::load_state_dict(const GradScalerState& state) {
 
 template <class LossScale>
 void MovingScale<LossScale>::check_scaled(const char* caller) const {
-  TORCHAMP_CHECK(E05, tensors_.defined(), caller,
-                 ": called before scale(); write scaler.scale(loss).backward() in place of"
-                 " loss.backward()");
+  TORCHAMP_CHECK(
+      E05, tensors_.defined(), caller,
+      ": called before scale(): this scaler has scaled no loss yet; write"
+      " scaler.scale(loss).backward() in place of loss.backward(), with the same scaler");
 }
 
 template <class LossScale>
@@ -140,7 +141,7 @@ void MovingScale<LossScale>::set_scale(const at::Tensor& new_scale) {
       "update(): the new scale is a tensor of shape ", new_scale.sizes(), " and dtype ",
       new_scale.scalar_type(), new_scale.requires_grad() ? " that requires grad" : "",
       "; pass one floating-point number without gradient history");
-  tensors_.set_scale(new_scale);
+  tensors_.set_scale(new_scale, options());
 }
 
 }  // namespace v0

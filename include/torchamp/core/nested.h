@@ -64,20 +64,31 @@ constexpr bool owns_its_elements() {
   }
 }
 
+template <class T, class Function>
+using transformed = std::decay_t<decltype(transform_tensors(std::declval<const T&>(),
+                                                            std::declval<const Function&>()))>;
+
 template <class Range, class Function>
 auto transform_range(const Range& range, const Function& function) {
   if constexpr (is_map<Range>) {
+    using Value = typename Range::mapped_type;
+    static_assert(std::is_same_v<transformed<Value, Function>, Value>,
+                  "torchamp: a map must hold its tensors itself, not views of them");
     Range results = range;
     for (auto&& entry : results) entry.second = transform_tensors(entry.second, function);
     return results;
-  } else if constexpr (owns_its_elements<Range>()) {
-    Range results = range;
-    for (auto& element : results) element = transform_tensors(element, function);
-    return results;
   } else {
-    std::vector<std::decay_t<decltype(transform_tensors(*std::begin(range), function))>> results;
-    for (auto&& element : range) results.push_back(transform_tensors(element, function));
-    return results;
+    using Element = std::decay_t<element_of<const Range>>;
+    using Result = transformed<Element, Function>;
+    if constexpr (owns_its_elements<Range>() && std::is_same_v<Result, Element>) {
+      Range results = range;
+      for (auto& element : results) element = transform_tensors(element, function);
+      return results;
+    } else {
+      std::vector<Result> results;
+      for (auto&& element : range) results.push_back(transform_tensors(element, function));
+      return results;
+    }
   }
 }
 
@@ -88,7 +99,8 @@ auto transform_tensors(const T& value, const Function& function) {
   if constexpr (detail::is_tensor<T>) {
     return at::Tensor(function(static_cast<const at::Tensor&>(value)));
   } else if constexpr (detail::is_a<T, std::optional>) {
-    return value ? T(transform_tensors(*value, function)) : T();
+    using Result = std::optional<detail::transformed<typename T::value_type, Function>>;
+    return value ? Result(transform_tensors(*value, function)) : Result();
   } else if constexpr (detail::is_a<T, std::pair>) {
     return std::make_pair(transform_tensors(value.first, function),
                           transform_tensors(value.second, function));

@@ -26,7 +26,8 @@ inline namespace v0 {
 /// and which gradients are unscaled, through an optimizer or as a range of parameters.
 ///
 /// An optimizer is known by its address and its parameters, so that one which is built where
-/// another was, over other parameters, is a new one.
+/// another was, over other parameters, is a new one; one that was given more, without gradients, is
+/// the old one.
 class OptimizerStages {
  public:
   enum class Stage { Unscaled, Stepped };
@@ -55,11 +56,14 @@ class OptimizerStages {
 
   /// Throws: if one of `gradients` has been unscaled in this iteration: [E03] as one of a range,
   /// [E11] through an optimizer.
-  void check_not_unscaled(const std::vector<at::Tensor>& gradients, const char* caller) const;
+  /// `owner` is the address of the optimizer that they are of; null for a range.
+  void check_not_unscaled(const std::vector<at::Tensor>& gradients, const void* owner,
+                          const char* caller) const;
 
   /// The ranges through which all of `gradients` have been unscaled; none if none of them has been.
   /// Throws: [E11] if some have been and some not, or one through another optimizer.
-  std::vector<Entry*> ranges_of(const std::vector<at::Tensor>& gradients, const char* caller) const;
+  std::vector<Entry*> ranges_of(const std::vector<at::Tensor>& gradients, const void* owner,
+                                const char* caller) const;
 
   /// Remembers that `gradients` of an optimizer are unscaled now. The reference stays valid until
   /// `clear()`.
@@ -100,15 +104,17 @@ OptimizerStages::Entry* OptimizerStages::find(Optimizer& optimizer) {
   const void* const address = detail::address_of(optimizer);
   for (auto& entry : entries_) {
     if (entry.optimizer != address) continue;
-    std::size_t same = 0, all = 0;
+    std::size_t same = 0, all = 0, scaled = 0;
     detail::for_each_parameter(optimizer, [&](const at::Tensor& parameter, const auto& /*place*/) {
       const bool known =
           all < entry.parameters.size() &&
           entry.parameters[all]._unsafe_get_target() == parameter.unsafeGetTensorImpl();
       same += known ? 1 : 0;
+      scaled += !known && parameter.grad().defined() ? 1 : 0;
       ++all;
     });
-    if (same == all && all == entry.parameters.size()) return &entry;
+    // Parameters that were added since do no harm as long as they have no gradients.
+    if (same == entry.parameters.size() && scaled == 0) return &entry;
   }
   return nullptr;
 }
@@ -130,15 +136,23 @@ inline void OptimizerStages::check_may_step(const Entry* entry) {
 }
 
 inline void OptimizerStages::check_not_unscaled(const std::vector<at::Tensor>& gradients,
-                                                const char* caller) const {
+                                                const void* owner, const char* caller) const {
   if (unscaled_.empty()) return;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    Entry* const by = unscaled_.find(gradients[i]);
+    const Entry* const by = unscaled_.find(gradients[i]);
     if (by == nullptr) continue;
     TORCHAMP_CHECK(E03, by->optimizer != nullptr, caller, ": gradient ", i, ", of shape ",
                    gradients[i].sizes(),
                    ", was unscaled in a range of parameters since the last update(); the gradients"
                    " are true already, call unscale_() once an iteration, then step()");
+    TORCHAMP_CHECK(E11, owner != nullptr, caller, ": gradient ", i, ", of shape ",
+                   gradients[i].sizes(),
+                   ", was unscaled through an optimizer since the last update(); the gradients are"
+                   " true already, leave out this call or the optimizer's unscale_()");
+    TORCHAMP_CHECK(E11, by->optimizer != owner, caller,
+                   ": the parameters of this optimizer have changed since it was unscaled, and"
+                   " those that were added have scaled gradients; call add_param_group() between"
+                   " iterations, after update()");
     TORCHAMP_CHECK(E11, false, caller, ": gradient ", i, ", of shape ", gradients[i].sizes(),
                    ", was unscaled through another optimizer since the last update(), and would be"
                    " divided by the scale twice; give each parameter to one optimizer, or call"
@@ -147,7 +161,7 @@ inline void OptimizerStages::check_not_unscaled(const std::vector<at::Tensor>& g
 }
 
 inline std::vector<OptimizerStages::Entry*> OptimizerStages::ranges_of(
-    const std::vector<at::Tensor>& gradients, const char* caller) const {
+    const std::vector<at::Tensor>& gradients, const void* owner, const char* caller) const {
   std::vector<Entry*> ranges;
   if (unscaled_.empty()) return ranges;
   std::size_t in_ranges = 0;
@@ -157,7 +171,7 @@ inline std::vector<OptimizerStages::Entry*> OptimizerStages::ranges_of(
     ++in_ranges;
     if (std::find(ranges.begin(), ranges.end(), by) == ranges.end()) ranges.push_back(by);
   }
-  if (in_ranges == 0) check_not_unscaled(gradients, caller);
+  if (in_ranges == 0) check_not_unscaled(gradients, owner, caller);
   TORCHAMP_CHECK(E11, in_ranges == 0 || in_ranges == gradients.size(), caller, ": ", in_ranges,
                  " of the ", gradients.size(),
                  " gradients of this optimizer were unscaled in a range of parameters since the"

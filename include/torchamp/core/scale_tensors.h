@@ -4,6 +4,7 @@
 
 #include <torchamp/core/loss_scale.h>
 #include <torchamp/core/scale_floor.h>
+#include <torchamp/detail/copy_to.h>
 #include <torchamp/detail/libtorch.h>
 
 #include <ATen/core/Tensor.h>
@@ -65,10 +66,13 @@ class ScaleTensors {
     scale_.fill_(scale);
     floor_.set_scale(scale);
   }
-  /// A scale that the host does not know.
-  void set_scale(const at::Tensor& scale) {
+  /// A scale that the host does not know, brought into the bounds of the options; NaN becomes the
+  /// lower one.
+  void set_scale(const at::Tensor& scale, const GradScalerOptions& options) {
     scale_.copy_(scale.detach().reshape({}));
-    floor_.set_scale(0);
+    scale_.nan_to_num_(options.min_scale(), options.max_scale(), options.min_scale());
+    keep_in_bounds_(options);
+    floor_.set_scale(options.min_scale());
   }
 
   /// To be called when the growth interval changes: LibTorch's operator grows when the count of
@@ -85,6 +89,9 @@ class ScaleTensors {
   }
 
  private:
+  void keep_in_bounds_(const GradScalerOptions& options) {
+    scale_.clamp_(options.min_scale(), options.max_scale());
+  }
   void move_with_hysteresis_(const GradScalerOptions& options, const at::Tensor& found_inf);
 
   at::Tensor scale_;               // 0-dim float32
@@ -105,7 +112,7 @@ inline void ScaleTensors::create(c10::Device device, const LossScaleState& state
 }
 
 inline at::Tensor ScaleTensors::multiply(const at::Tensor& loss) const {
-  const at::Tensor scale = scale_.to(loss.device(), /*non_blocking=*/true);
+  const at::Tensor scale = detail::copy_to(scale_, loss.device());
   switch (loss.scalar_type()) {
     case at::kHalf:
     case at::kBFloat16:
@@ -131,7 +138,7 @@ inline void ScaleTensors::move_(const DynamicLossScale& policy, const at::Tensor
     at::_amp_update_scale_(scale_, growth_tracker_, found_inf, options.growth_factor(),
                            options.backoff_factor(), options.growth_interval());
   }
-  scale_.clamp_(options.min_scale(), options.max_scale());
+  keep_in_bounds_(options);
   floor_.move(policy, overflowed);
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <torchamp/detail/copy_to.h>
 #include <torchamp/detail/gradients.h>
 
 #include <ATen/core/Tensor.h>
@@ -59,7 +60,7 @@ inline at::Tensor FoundInf::combined(c10::Device device) const {
   if (per_device_.size() == 1 && per_device_[0].first == device) return per_device_[0].second;
   at::Tensor any = at::zeros({}, at::TensorOptions().device(device).dtype(at::kFloat));
   for (const auto& [known, found] : per_device_) {
-    any.add_(found.to(device, /*non_blocking=*/true));
+    any.add_(detail::copy_to(found, device));
   }
   return any.clamp_max_(1.0);
 }
@@ -103,7 +104,7 @@ inline FoundInf unscale_(const Gradients& gradients, const at::Tensor& inverse_s
   gradients.put_copies();
   FoundInf found_inf;
   for (const auto& group : gradients.groups()) {
-    const at::Tensor inverse = inverse_scale.to(group.device, /*non_blocking=*/true);
+    const at::Tensor inverse = copy_to(inverse_scale, group.device);
     at::Tensor& found = found_inf.on(group.device);
     unscale_group_(group, found, inverse);
     if (may_overflow) unscale_group_(group, found, at::ones_like(inverse));

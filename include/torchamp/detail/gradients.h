@@ -39,8 +39,8 @@ class Gradients {
  public:
   /// Host sync: none, but for coalescing a float16 sparse gradient.
   /// Throws: [E09] for a float16 gradient where that is refused, [E10] for a layout or dtype that
-  /// cannot be unscaled, or memory that another gradient has a part of; the walk changes nothing,
-  /// so every gradient is as it was.
+  /// cannot be unscaled, or that begins where another one does and is not the same; the walk
+  /// changes nothing, so every gradient is as it was.
   template <class Owner>
   static Gradients of(Owner& owner, HalfGradients half, const char* caller);
 
@@ -63,7 +63,7 @@ class Gradients {
   std::vector<at::Tensor> gradients_;
   std::vector<GradientGroup> groups_;
   std::vector<std::pair<at::Tensor, at::Tensor>> copies_;  // parameter, gradient
-  std::unordered_map<const void*, int64_t> seen_;          // where values begin, how many
+  std::unordered_map<const void*, at::Tensor> seen_;       // values by where they begin
 };
 
 /// True for the dtypes that have kernels here.
@@ -110,6 +110,13 @@ inline at::Tensor reachable_values(const at::Tensor& gradient) {
   return values.is_complex() ? at::view_as_real(values) : values;
 }
 
+/// True if two tensors that begin at one address have the same numbers, in whatever shape.
+inline bool is_same_memory(const at::Tensor& a, const at::Tensor& b) {
+  if (a.scalar_type() != b.scalar_type() || a.numel() != b.numel()) return false;
+  return (a.is_contiguous() && b.is_contiguous()) ||
+         (a.sizes() == b.sizes() && a.strides() == b.strides());
+}
+
 template <class Owner>
 Gradients Gradients::of(Owner& owner, HalfGradients half, const char* caller) {
   Gradients found;
@@ -137,15 +144,16 @@ void Gradients::add(const at::Tensor& parameter, HalfGradients half, const char*
   if (gradient.numel() == 0) return gradients_.push_back(gradient);
 
   const at::Tensor original = reachable_values(gradient);
+  if (original.numel() == 0) return gradients_.push_back(gradient);  // sparse, without a value
   // Two finite values at one index may have a sum that float16 cannot hold.
   const bool coalesce =
       dtype == at::kHalf && gradient.layout() == c10::kSparse && !gradient.is_coalesced();
   // One number for several places, as expand() makes, cannot be multiplied in place.
   const bool copy = at::has_internal_overlap(original) == at::MemOverlap::Yes;
 
-  const auto [seen, is_new] = seen_.emplace(original.const_data_ptr(), original.numel());
-  TORCHAMP_CHECK(E10, is_new || (seen->second == original.numel() && !coalesce && !copy), caller,
-                 ": ", place(), ", of shape ", parameter.sizes(),
+  const auto [seen, is_new] = seen_.emplace(original.const_data_ptr(), original);
+  TORCHAMP_CHECK(E10, is_new || (is_same_memory(seen->second, original) && !coalesce && !copy),
+                 caller, ": ", place(), ", of shape ", parameter.sizes(),
                  ", has a gradient that shares memory with another's, which would be unscaled"
                  " twice; give it memory of its own, as with clone()");
   if (coalesce || copy) {

@@ -29,14 +29,17 @@ static_assert(libtorch_at_least(2, 4), "torchamp needs LibTorch 2.4 or newer");
 /// gradient history, to a later forward pass in the same region.
 inline constexpr bool autocast_cache_loses_history = !libtorch_at_least(2, 11);
 
+/// True if this program can use a device of this type.   Host sync: none.
+inline bool has_device(c10::DeviceType type) {
+  if (type == c10::kCPU) return true;
+  return c10::impl::hasDeviceGuardImpl(type) && c10::impl::VirtualGuardImpl(type).deviceCount() > 0;
+}
+
 /// The accelerator that this program can use now, if any.   Host sync: none.
 inline std::optional<c10::DeviceType> usable_accelerator() {
   const auto type = at::getAccelerator(/*checked=*/false);
   // The answer above is about the build; whether a device is there, its guard knows.
-  if (!type || !c10::impl::hasDeviceGuardImpl(*type) ||
-      c10::impl::VirtualGuardImpl(*type).deviceCount() == 0) {
-    return std::nullopt;
-  }
+  if (!type || !has_device(*type)) return std::nullopt;
   return *type;
 }
 

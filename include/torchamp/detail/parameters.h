@@ -77,7 +77,8 @@ inline std::ostream& operator<<(std::ostream& out, const ParameterPlace& place) 
 }
 
 /// Calls `visit(parameter, place)` for each parameter of an optimizer or a range; `place()` makes
-/// the ParameterPlace, which only a message needs.
+/// the ParameterPlace, which only a message needs. Undefined tensors, as the bias of a layer
+/// without one, are passed over.
 template <class Owner, class Visit>
 void for_each_parameter(Owner& owner, const Visit& visit) {
   std::size_t index = 0;
@@ -86,16 +87,16 @@ void for_each_parameter(Owner& owner, const Visit& visit) {
     for (auto& group : owner.param_groups()) {
       index = 0;
       for (const at::Tensor& parameter : group.params()) {
-        visit(parameter, [&] { return ParameterPlace{index, group_number, std::nullopt}; });
+        const auto place = [&] { return ParameterPlace{index, group_number, std::nullopt}; };
+        if (parameter.defined()) visit(parameter, place);
         ++index;
       }
       ++group_number;
     }
   } else {
     for (const auto& element : owner) {
-      visit(tensor_of(element), [&] {
-        return ParameterPlace{index, std::nullopt, name_of(element)};
-      });
+      const auto place = [&] { return ParameterPlace{index, std::nullopt, name_of(element)}; };
+      if (tensor_of(element).defined()) visit(tensor_of(element), place);
       ++index;
     }
   }

@@ -4,7 +4,7 @@
 
 #include <torchamp/core/grad_scaler.h>
 #include <torchamp/core/grad_scaler_state.h>
-#include <torchamp/detail/check.h>
+#include <torchamp/io/iteration_check.h>
 #include <torchamp/io/state_archive.h>
 
 #include <torch/serialize/archive.h>
@@ -21,15 +21,15 @@ inline namespace v0 {
 ///     part << scaler;
 ///     checkpoint.write("scaler", part);
 ///
-/// What is written is `scaler.state_dict()`. A disabled scaler writes that it has no state.
+/// What is written is `scaler.state_dict()`. A disabled scaler writes that it has no state. LibTorch
+/// reads the file before torchamp sees it: load archives from people you trust, others with
+/// `load_from_python()`.
 /// Host sync: reads once scale() was called.   Throws: [E18] in the middle of an iteration, when
 /// the state alone would not be enough to go on.
 template <class LossScale>
 torch::serialize::OutputArchive& operator<<(torch::serialize::OutputArchive& archive,
                                             const BasicGradScaler<LossScale>& scaler) {
-  TORCHAMP_CHECK(E18, scaler.between_iterations(),
-                 "torch::save(): the scaler is in the middle of an iteration, and cannot be saved"
-                 " between unscale_() or step() and update(); save it after update()");
+  detail::check_between_iterations(scaler, "torch::save()");
   return archive << scaler.state_dict();
 }
 

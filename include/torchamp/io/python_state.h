@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <torchamp/core/grad_scaler.h>
 #include <torchamp/core/grad_scaler_state.h>
 #include <torchamp/detail/check.h>
+#include <torchamp/io/iteration_check.h>
 #include <torchamp/io/pickle_reader.h>
 #include <torchamp/io/pickle_tree.h>
 #include <torchamp/io/pickle_writer.h>
@@ -42,6 +44,14 @@ GradScalerState load_from_python(const std::string& path, const std::string& key
 /// Host sync: none.   Throws: [E18] if the file cannot be written; one that was there is then as it
 /// was.
 void save_for_python(const GradScalerState& state, const std::string& path);
+
+/// The same of a scaler.   Host sync: reads once scale() was called.
+/// Throws: [E18] also in the middle of an iteration, as `torch::save(scaler, path)` does.
+template <class LossScale>
+void save_for_python(const BasicGradScaler<LossScale>& scaler, const std::string& path) {
+  detail::check_between_iterations(scaler, "save_for_python()");
+  save_for_python(scaler.state_dict(), path);
+}
 
 namespace detail {
 

@@ -39,7 +39,8 @@ class PythonStateReader {
     const auto found = tree_.find(dict, key);
     return found ? &tree_[*found] : nullptr;
   }
-  void check_has_all_keys(const Value& dict) const;
+  std::string what_is_there(const Value& value) const;
+  std::string missing_keys(const Value& dict) const;
   template <std::size_t count>
   void check_has_no_other_keys(const Value& dict, const char* const (&known)[count]) const;
   void read_own_part(const Value& dict, GradScalerState& state) const;
@@ -67,9 +68,7 @@ inline const PickleTree::Value& PythonStateReader::follow(const Value& from,
       const auto dot = rest.substr(0, size).rfind('.');
       const bool last = dot == std::string_view::npos;
       TORCHAMP_CHECK(E17, !last, where_, " has no entry ", in_quotes(key), ": ",
-                     in_quotes(rest.substr(0, size)), " is not in ", tree_.describe(*value),
-                     value->kind == Kind::Dict ? " with the keys " + tree_.keys(*value) : "",
-                     "; name the entry that holds the scaler's state");
+                     in_quotes(rest.substr(0, size)), " is not in ", what_is_there(*value));
       size = dot;
     }
     value = next;
@@ -83,7 +82,11 @@ inline GradScalerState PythonStateReader::read(const Value& dict) const {
                  " where the dict of a scaler's state is expected; in Python, save"
                  " scaler.state_dict()");
   if (dict.items.empty()) return GradScalerState::of_disabled();
-  check_has_all_keys(dict);
+  const std::string missing = missing_keys(dict);
+  TORCHAMP_CHECK(E17, missing.empty(), where_, " is no state of a scaler: it lacks ", missing,
+                 ", and its keys are ", tree_.keys(dict),
+                 "; in a larger checkpoint, name the entry that holds the state, as in"
+                 " load_from_python(path, \"scaler\")");
   check_has_no_other_keys(dict, {"scale", "growth_factor", "backoff_factor", "growth_interval",
                                  "_growth_tracker", "torchamp"});
   GradScalerState state;
@@ -96,15 +99,24 @@ inline GradScalerState PythonStateReader::read(const Value& dict) const {
   return state;
 }
 
-inline void PythonStateReader::check_has_all_keys(const Value& dict) const {
+/// A value that lacks what was looked for in it, and the cure.
+inline std::string PythonStateReader::what_is_there(const Value& value) const {
+  if (value.kind != Kind::Dict) {
+    return tree_.describe(value) + "; in Python, save scaler.state_dict()";
+  }
+  if (value.items.empty()) return "an empty dict, as the state of a disabled scaler is";
+  const std::string keys = "a dict with the keys " + tree_.keys(value);
+  if (missing_keys(value).empty()) return keys + ": a scaler's state itself; name no entry in it";
+  return keys + "; name the entry that holds the scaler's state";
+}
+
+inline std::string PythonStateReader::missing_keys(const Value& dict) const {
   std::string missing;
   for (const char* key :
        {"scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker"}) {
     if (find(dict, key) == nullptr) missing += (missing.empty() ? "" : ", ") + in_quotes(key);
   }
-  TORCHAMP_CHECK(E17, missing.empty(), where_, " is no state of a scaler: it lacks ", missing,
-                 ", and its keys are ", tree_.keys(dict),
-                 "; in a larger checkpoint, name the entry that holds the state");
+  return missing;
 }
 
 template <std::size_t count>

@@ -12,8 +12,8 @@
 void scale_of_what_is_no_loss();
 void scale_of_what_is_no_loss() {
   torchamp::GradScaler scaler;
-  scaler.scale(std::vector<at::Tensor>(1));
+  static_cast<void>(scaler.scale(std::vector<at::Tensor>(1)));
 #ifndef TORCHAMP_RIGHT_WAY
-  scaler.scale(std::vector<std::string>{"loss"});
+  static_cast<void>(scaler.scale(std::vector<std::string>{"loss"}));
 #endif
 }
