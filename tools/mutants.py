@@ -126,6 +126,8 @@ def main():
         tested = run("ctest", "--test-dir", BUILD, "-R", regex, "--output-on-failure")
         if built.returncode or tested.returncode:
             sys.exit("%s\nThe baseline is not green: %s fails without any mutant." % ((built.stdout + tested.stdout)[-4000:], regex))
+        if re.search(r"\*\*\*(Skipped|Not Run)|Disabled", tested.stdout):
+            sys.exit("%s\n%s is skipped here, so that no mutant could fail it." % (tested.stdout[-4000:], regex))
         print("baseline  %s" % regex, flush=True)
 
     survived = 0

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/InferenceMode.h>
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
@@ -21,7 +20,6 @@ class StepCounter {
   /// A step that was taken if `found_inf`, a 0-dim tensor, is 0, and skipped if it is 1.
   /// Host sync: none.
   void note(const at::Tensor& found_inf) {
-    const c10::InferenceMode normal_tensors(false);
     ++decided_on_device_;
     const at::Tensor skipped = found_inf.to(at::kLong);
     skipped_on_device_ = skipped_on_device_.defined() ? skipped_on_device_.add(skipped) : skipped;

@@ -141,10 +141,8 @@ void Gradients::add(const at::Tensor& parameter, HalfGradients half, const char*
                  " and layout ", gradient.layout(),
                  "; float32, float64, bfloat16 and complex gradients are supported, strided or"
                  " sparse");
-  if (gradient.numel() == 0) return gradients_.push_back(gradient);
-
   const at::Tensor original = reachable_values(gradient);
-  if (original.numel() == 0) return gradients_.push_back(gradient);  // sparse, without a value
+  if (original.numel() == 0) return gradients_.push_back(gradient);  // nothing to unscale
   // Two finite values at one index may have a sum that float16 cannot hold.
   const bool coalesce =
       dtype == at::kHalf && gradient.layout() == c10::kSparse && !gradient.is_coalesced();
