@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The torchamp authors
 // SPDX-License-Identifier: MIT
 #include <torchamp/core/amp_optimizer.h>
+#include <torchamp/core/grad_scaler.h>
 
 #include "support/doctest.h"
 #include "support/errors.h"
@@ -8,7 +9,6 @@
 #include <vector>
 
 using torchamp::AmpOptimizer;
-using torchamp::detail::HalfGradients;
 
 namespace {
 
@@ -39,12 +39,41 @@ TEST_CASE("Other optimizers, and types without virtual functions, are none") {
 }
 
 TEST_CASE("Half gradients are allowed only to an optimizer that has master weights") {
+  const auto half = torch::ones({1}, torch::kHalf);
+  half.mutable_grad() = torch::ones({1}, torch::kHalf);
   Sgd with(true), without(false);
-  torch::optim::SGD stock(std::vector<torch::Tensor>{torch::ones({1})}, 1.0);
+  with.param_groups()[0].params() = {half};
+  without.param_groups()[0].params() = {half};
+  torch::optim::SGD stock(std::vector<torch::Tensor>{half}, 1.0);
 
-  CHECK(torchamp::detail::half_gradients_of(with) == HalfGradients::Allowed);
-  CHECK(torchamp::detail::half_gradients_of(without) == HalfGradients::Refused);
-  CHECK(torchamp::detail::half_gradients_of(stock) == HalfGradients::Refused);
+  CHECK(torchamp::detail::gradients_to_unscale(with, "test").size() == 1);
+  CHECK_ERROR(E09, torchamp::detail::gradients_to_unscale(without, "test"));
+  CHECK_ERROR(E09, torchamp::detail::gradients_to_unscale(stock, "test"));
+}
+
+TEST_CASE("Parameters to unscale stand in for those of the groups, in unscale_() and in step()") {
+  struct Masters : torch::optim::SGD, AmpOptimizer {
+    explicit Masters(const torch::Tensor& parameter)
+        : SGD(std::vector<torch::Tensor>{parameter}, 1.0) {}
+    std::vector<torch::Tensor> parameters_to_unscale() override {
+      master.mutable_grad() = param_groups()[0].params()[0].grad().to(torch::kFloat);
+      return {master};
+    }
+    torch::Tensor step(LossClosure /*closure*/ = nullptr) override { return master.grad(); }
+    torch::Tensor master = torch::ones({1});
+  };
+  const auto half = torch::ones({1}, torch::kHalf);
+  half.mutable_grad() = torch::full({1}, 8.0, torch::kHalf);
+  Masters unscaled(half), stepped(half);
+  torchamp::GradScaler scaler(torchamp::GradScalerOptions().init_scale(4.0));
+  (void)scaler.scale(torch::ones({}));
+
+  scaler.unscale_(unscaled);
+  scaler.step(stepped);
+
+  CHECK(unscaled.master.grad().item<float>() == 2);
+  CHECK(stepped.master.grad().item<float>() == 2);
+  CHECK(half.grad().item<float>() == 8);
 }
 
 TEST_CASE("By default an AmpOptimizer promises nothing") {
@@ -53,7 +82,8 @@ TEST_CASE("By default an AmpOptimizer promises nothing") {
 
   CHECK_FALSE(plain.has_master_weights());
   CHECK_FALSE(plain.decides_on_device());
-  CHECK_ERROR(E20, plain.step_unless(torch::zeros({})));
+  CHECK(plain.parameters_to_unscale().empty());
+  CHECK_ERROR(E20, plain.step_unless(torch::zeros({}), torch::Tensor()));
 }
 
 TEST_CASE("An object has one address through all of its bases") {

@@ -935,7 +935,7 @@ struct AmpSgd : torch::optim::SGD, torchamp::AmpOptimizer {
 
   bool has_master_weights() const override { return masters; }
   bool decides_on_device() const override { return on_device; }
-  void step_unless(const torch::Tensor& found_inf) override {
+  void step_unless(const torch::Tensor& found_inf, const torch::Tensor& /*grad_scale*/) override {
     last_found_inf = found_inf;
     const torch::NoGradGuard no_grad;
     auto& parameter = param_groups()[0].params()[0];

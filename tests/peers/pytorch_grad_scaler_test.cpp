@@ -510,7 +510,7 @@ class FusedAdam : public torch::optim::SGD, public torchamp::AmpOptimizer {
   }
 
   bool decides_on_device() const override { return true; }
-  void step_unless(const at::Tensor& found_inf) override {
+  void step_unless(const at::Tensor& found_inf, const torch::Tensor& /*grad_scale*/) override {
     torch::NoGradGuard no_grad;
     const auto& parameters = param_groups()[0].params();
     std::vector<torch::Tensor> gradients;

@@ -207,7 +207,7 @@ struct Sgd : torch::optim::SGD, torchamp::AmpOptimizer {
   }
   bool has_master_weights() const override { return masters; }
   bool decides_on_device() const override { return decides; }
-  void step_unless(const at::Tensor& found_inf) override {
+  void step_unless(const at::Tensor& found_inf, const torch::Tensor& /*grad_scale*/) override {
     if (throws) throw std::runtime_error("out of memory");
     if (found_inf.item<float>() == 0) torch::optim::SGD::step();
   }

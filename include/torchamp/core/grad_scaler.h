@@ -183,8 +183,7 @@ at::Tensor BasicGradScaler<LossScale>::unscale_(Owner&& owner) {
     if (!is_enabled()) return at::zeros({});
     check_scaled("unscale_()");
     if constexpr (detail::has_param_groups<Bare>) stages_.check_may_unscale(stages_.find(owner));
-    const auto gradients =
-        detail::Gradients::of(owner, detail::half_gradients_of(owner), "unscale_()");
+    const auto gradients = detail::gradients_to_unscale(owner, "unscale_()");
     stages_.check_not_unscaled(gradients.tensors(), owner_of(owner), "unscale_()");
     auto found_inf = unscale_now(gradients);
     const at::Tensor found = found_inf.combined(tensors_.scale().device()).clone();
@@ -228,7 +227,7 @@ StepResult BasicGradScaler<LossScale>::step(Optimizer& optimizer) {
     const at::Tensor found_inf = entry->found_inf.combined(tensors_.scale().device());
     auto* const amp_optimizer = detail::as_amp_optimizer(optimizer);
     if (amp_optimizer != nullptr && amp_optimizer->decides_on_device()) {
-      run([&] { amp_optimizer->step_unless(found_inf); });
+      run([&] { amp_optimizer->step_unless(found_inf, at::Tensor()); });
       entry->stage = OptimizerStages::Stage::Stepped;
       steps_.note(found_inf);
       return StepResult(found_inf);
@@ -287,8 +286,7 @@ void BasicGradScaler<LossScale>::update(const at::Tensor& new_scale) {
 template <class LossScale>
 template <class Optimizer>
 OptimizerStages::Entry& BasicGradScaler<LossScale>::unscale_for_step(Optimizer& optimizer) {
-  const auto gradients =
-      detail::Gradients::of(optimizer, detail::half_gradients_of(optimizer), "step()");
+  const auto gradients = detail::gradients_to_unscale(optimizer, "step()");
   auto ranges = stages_.ranges_of(gradients.tensors(), owner_of(optimizer), "step()");
   if (!ranges.empty()) return stages_.add_unscaled(optimizer, std::move(ranges));
   return stages_.add(optimizer, gradients.tensors(), unscale_now(gradients));
