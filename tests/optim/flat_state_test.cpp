@@ -1,0 +1,5 @@
+// SPDX-FileCopyrightText: 2026 The torchamp authors
+// SPDX-License-Identifier: MIT
+#include <torchamp/optim/flat_state.h>
+
+#include "support/doctest.h"
