@@ -3,6 +3,7 @@
 #include <torchamp/core/autocast.h>
 #include <torchamp/core/grad_scaler.h>
 #include <torchamp/optim/flat_parameters.h>
+#include <torchamp/optim/fused_adam.h>
 
 #include "optim/flat_nets.h"
 #include "support/doctest.h"
@@ -11,8 +12,10 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -78,7 +81,7 @@ TEST_CASE("A model trains as without, whichever zero_grad() is called") {
   }
 }
 
-TEST_CASE("Every optimizer of LibTorch trains a flat model as it does another") {
+TEST_CASE("Every optimizer trains a flat model as it does another") {
   const auto check = [](auto make) {
     TwoLayers flat_model, model;
     const FlatParameters flat(flat_model->parameters());
@@ -92,6 +95,9 @@ TEST_CASE("Every optimizer of LibTorch trains a flat model as it does another") 
   };
   using Parameters = std::vector<torch::Tensor>;
   check([](Parameters p) { return std::make_unique<torch::optim::Adam>(p); });
+  check([](Parameters p) {
+    return std::make_unique<torchamp::FusedAdam>(p, torch::optim::AdamOptions());
+  });
   check([](Parameters p) { return std::make_unique<torch::optim::AdamW>(p); });
   check([](Parameters p) { return std::make_unique<torch::optim::Adagrad>(p); });
   check([](Parameters p) { return std::make_unique<torch::optim::RMSprop>(p); });
@@ -404,13 +410,13 @@ TEST_CASE("Autocast casts the parameters of a flat model, and trains it as anoth
   });
 }
 
-TEST_CASE(
-    "A step, its scaler and zero_grad() call as many operators for 10,000 parameters as for one") {
-  const auto operators = [](int count) {
+TEST_CASE_TEMPLATE("A step calls as many operators for 10,000 parameters as for one", Optimizer,
+                   torch::optim::Adam, torchamp::FusedAdam) {
+  const auto operators = [](int count, int numel) {
     std::vector<torch::Tensor> parameters;
-    for (int i = 0; i < count; ++i) parameters.push_back(torch::ones({1}).requires_grad_());
+    for (int i = 0; i < count; ++i) parameters.push_back(torch::ones({numel}).requires_grad_());
     const FlatParameters flat(parameters);
-    torch::optim::Adam optimizer(flat.parameters());
+    Optimizer optimizer(flat.parameters(), torch::optim::AdamOptions());
     torchamp::GradScaler scaler;
     std::vector<int> calls;
     for (int i = 0; i < 2; ++i) {
@@ -419,16 +425,30 @@ TEST_CASE(
       scaler.step(optimizer);
       scaler.update();
       calls.push_back(counter.more());
-      optimizer.zero_grad();
-      calls.push_back(counter.more());
-      scaler.scale(torch::cat(parameters).sum()).backward();
-      counter.more();
-      optimizer.zero_grad(false);
+      optimizer.zero_grad(/*set_to_none=*/i == 0);
       calls.push_back(counter.more());
     }
     return calls;
   };
-  CHECK(operators(1) == operators(10'000));
+  // 16 numbers are 64 bytes, so that as many numbers are stepped.
+  const auto calls = operators(10'000, 16);
+  CHECK(calls == operators(1, 160'000));
+  if (std::is_same_v<Optimizer, torchamp::FusedAdam>) CHECK(calls[2] <= 24);
+}
+
+TEST_CASE("A fused optimizer over flat parameters makes the host read nothing") {
+  TwoLayers model;
+  const FlatParameters flat(model->parameters());
+  torchamp::FusedAdam optimizer(flat.parameters(), torch::optim::AdamOptions());
+  torchamp::GradScaler scaler;
+  HostReadCounter reads;
+  for (int i = 0; i < 3; ++i) {
+    optimizer.zero_grad();
+    scaler.scale(model(input(i)).sum()).backward();
+    scaler.step(optimizer);
+    scaler.update();
+  }
+  CHECK(reads.more() == 0);
 }
 
 TEST_CASE("A saved model has each parameter once, and no more than that") {
@@ -492,9 +512,6 @@ TEST_CASE("A clone of a flat model is a model of its own") {
 }
 
 TEST_CASE("FlatParameters may go before the model and the optimizer") {
-  check_trains_alike([](auto& model, auto& optimizer) {
-    train(model, optimizer, [](auto&, auto& by) { by.zero_grad(); });
-  });
   TwoLayers model, control;
   auto flat = std::make_unique<FlatParameters>(model->parameters());
   SGD optimizer(flat->parameters(), sgd), control_optimizer(control->parameters(), sgd);
