@@ -15,7 +15,6 @@
 #include <optional>
 #include <sstream>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -149,7 +148,8 @@ TEST_CASE(
   CHECK(torch::equal(model->second->bias.grad(), torch::full({2}, 3.0)));
 }
 
-TEST_CASE("A parameter that backward does not reach has a gradient of zero, not the last one's") {
+TEST_CASE(
+    "The flat gradient of a parameter that backward does not reach is zero, not the last one") {
   for (const bool by_model : {false, true}) {
     TwoLayers model;
     const FlatParameters flat(model->parameters());
@@ -158,7 +158,8 @@ TEST_CASE("A parameter that backward does not reach has a gradient of zero, not 
 
     by_model ? model->zero_grad() : optimizer.zero_grad();
     model->first(input(0)).sum().backward();
-    CHECK(torch::equal(model->second->bias.grad(), torch::zeros({2})));
+    CHECK_FALSE(model->second->bias.grad().defined());
+    CHECK(flat.parameters()[0].grad().slice(0, 32).abs().sum().item<float>() == 0);
     CHECK(torch::equal(model->first->bias.grad(), torch::ones({2})));
     optimizer.step();
     CHECK(torch::equal(model->second->bias, TwoLayers()->second->bias));
@@ -216,6 +217,7 @@ TEST_CASE("torch::autograd::grad changes no gradient and makes none") {
   optimizer.zero_grad();
   torch::autograd::grad({model(input(0)).sum()}, {bias});
   CHECK_FALSE(flat.parameters()[0].grad().defined());
+  CHECK_FALSE(bias.grad().defined());
 
   bias.sum().backward();
   torch::autograd::grad({model(input(0)).sum()}, {bias});
@@ -281,6 +283,23 @@ TEST_CASE("Gradients that are there are kept") {
   model->second->bias.sum().backward();
   CHECK(torch::equal(model->second->bias.grad(), torch::full({2}, 2.0)));
   CHECK(flat.parameters()[0].grad().sum().item<float>() == 4);
+}
+
+TEST_CASE("Gradients are copied whatever their size and strides") {
+  for (const int size : {3, 300}) {  // 36 bytes, and 351 KiB
+    const auto weight = torch::ones({size, size}).requires_grad_();
+    const auto factor = torch::arange(double(size) * size).view({size, size}).to(torch::kFloat);
+    FlatParameters flat(std::vector<torch::Tensor>{weight});
+    for (const auto& gradient : {factor, factor.t(), factor[1].expand({size, size})}) {
+      flat.parameters()[0].mutable_grad() = torch::Tensor();
+      weight.backward(gradient);
+      CHECK(torch::equal(weight.grad(), gradient));
+      CHECK(torch::equal(flat.parameters()[0].grad().slice(0, 0, size * size), gradient.flatten()));
+      weight.mutable_grad() = gradient;
+      flat.refresh();
+      CHECK(torch::equal(flat.parameters()[0].grad().slice(0, 0, size * size), gradient.flatten()));
+    }
+  }
 }
 
 TEST_CASE("Sparse gradients are added to the flat one") {
@@ -431,9 +450,7 @@ TEST_CASE_TEMPLATE("A step calls as many operators for 10,000 parameters as for 
     return calls;
   };
   // 16 numbers are 64 bytes, so that as many numbers are stepped.
-  const auto calls = operators(10'000, 16);
-  CHECK(calls == operators(1, 160'000));
-  if (std::is_same_v<Optimizer, torchamp::FusedAdam>) CHECK(calls[2] <= 24);
+  CHECK(operators(10'000, 16) == operators(1, 160'000));
 }
 
 TEST_CASE("A fused optimizer over flat parameters makes the host read nothing") {

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -76,6 +77,8 @@ class FlatBuffer {
     bool released = false;
   };
   enum class Kind { None, View, Apart, Other };
+  // Bytes that take less time to copy than an operator takes to be called.
+  static constexpr std::size_t at_once = 32'768;
 
   static at::Tensor parameter_of(const Part& part);
   static bool is_view(const at::Tensor& gradient, const at::Tensor& view);
@@ -206,10 +209,15 @@ inline FlatBuffer::Kind FlatBuffer::kind_of(const at::Tensor& gradient, const Pa
 }
 
 inline void FlatBuffer::copy_values(const at::Tensor& gradient, Part& part) {
-  if (gradient.layout() == c10::kStrided) {
-    part.gradient.copy_(gradient);
+  at::Tensor& view = part.gradient;
+  if (gradient.layout() != c10::kStrided) {  // sparse
+    view.zero_().add_(gradient);
+  } else if (gradient.nbytes() <= at_once && gradient.device().is_cpu() && view.device().is_cpu() &&
+             gradient.scalar_type() == view.scalar_type() && gradient.strides() == view.strides() &&
+             gradient.sizes() == view.sizes() && !gradient.is_conj() && !gradient.is_neg()) {
+    std::memcpy(view.mutable_data_ptr(), gradient.const_data_ptr(), gradient.nbytes());
   } else {
-    part.gradient.zero_().add_(gradient);  // of a sparse one
+    view.copy_(gradient);
   }
 }
 
@@ -248,17 +256,18 @@ inline void FlatBuffer::settle() {
   }
   for (std::size_t i = 0; i < live.size(); ++i) {
     auto& [part, parameter] = live[i];
-    if (kinds[i] == Kind::View || (kinds[i] == Kind::Apart && !dropped)) continue;
     if (kinds[i] == Kind::Other) {
       copy_values(parameter.grad(), *part);
       put(*part, parameter);
-    } else {
-      if (!dropped) part->gradient.zero_();
+    } else if (dropped) {
       part->apart.reset();
+      parameter.mutable_grad() = at::Tensor();
+    } else if (kinds[i] == Kind::None) {
+      part->gradient.zero_();
       parameter.mutable_grad() = part->gradient;
     }
   }
-  // Without a gradient until backward has reached a parameter, so that a step does nothing.
+  // None until backward has reached a parameter, so that a step does nothing.
   tensor_.mutable_grad() = dropped && !has_other ? at::Tensor() : gradient_;
 }
 
