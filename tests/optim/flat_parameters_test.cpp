@@ -714,3 +714,20 @@ TEST_CASE(
   CHECK_NOTHROW(model(input(0).to(torch::kDouble)).sum().backward());
   CHECK(anew.parameters()[0].grad().defined());
 }
+
+TEST_CASE("Autograd does not notice a step between a forward pass and its backward") {
+  for (const bool is_flat : {false, true}) {
+    TwoLayers model;
+    std::optional<FlatParameters> flat;
+    if (is_flat) flat.emplace(model->parameters());
+    torch::optim::Adam optimizer(is_flat ? flat->parameters() : model->parameters());
+    const auto loss = model(input(0)).sum();
+    loss.backward({}, /*retain_graph=*/true);
+    optimizer.step();
+    if (is_flat) {
+      CHECK_NOTHROW(loss.backward());
+    } else {
+      CHECK_THROWS(loss.backward());
+    }
+  }
+}
