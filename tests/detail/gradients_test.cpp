@@ -87,6 +87,7 @@ TEST_CASE("The values of dense, sparse and complex gradients share memory with t
     values.mul_(4);
 
     CHECK_FALSE(values.is_complex());
+    CHECK_FALSE(values.is_neg());
     CHECK(values.layout() == torch::kStrided);
     CHECK(torch::real(gradient.to_dense()).max().item<float>() == 4);
   }
