@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 #include <torchamp/core/grad_scaler.h>
+#include <torchamp/optim/fused_adam.h>
+#include <torchamp/optim/fused_sgd.h>
 #include <torchamp/optim/master_weights.h>
 
 #include "support/doctest.h"
@@ -815,4 +817,66 @@ TEST_CASE("What masters cost a step does not grow with the number of parameters"
 
   CHECK(copies_of(1) == 2);  // gradients to masters, masters to parameters
   CHECK(copies_of(100) == 2);
+}
+
+TEST_CASE("Fused optimizers step the masters, without a host read, as the stock ones do") {
+  const auto check = [](auto fused, auto stock, const Tensors& a, const Tensors& b) {
+    auto fused_scaler = scaler_of(4), stock_scaler = scaler_of(4);
+    CHECK(fused->decides_on_device());
+    for (const double gradient : {double{infinity}, 1.0, -3.0, double{infinity}, 0.5}) {
+      for (auto* const each : {static_cast<torch::optim::Optimizer*>(fused.get()),
+                               static_cast<torch::optim::Optimizer*>(stock.get())}) {
+        each->zero_grad();
+      }
+      for (const auto& parameter : a) add_gradient(parameter, gradient);
+      for (const auto& parameter : b) add_gradient(parameter, gradient);
+      stock_scaler.step(*stock);
+      stock_scaler.update();
+      HostReadCounter reads;
+      fused_scaler.step(*fused);
+      fused_scaler.update();
+      CHECK(reads.more() == 0);
+    }
+    const auto masters = fused->master_parameters(), others = stock->master_parameters();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      CHECK(torch::allclose(masters[i], others[i], /*rtol=*/1e-5, /*atol=*/1e-6));
+      CHECK_FALSE(masters[i].equal(torch::ones_like(masters[i])));
+      CHECK(a[i].equal(masters[i].to(a[i].scalar_type())));
+    }
+    CHECK(fused_scaler.skipped_steps() == 2);
+  };
+  const auto three = [] {
+    return Tensors{weight(1), weight(1, torch::kBFloat16), weight(1, torch::kFloat)};
+  };
+  auto a = three(), b = three();
+  check(std::make_unique<MasterWeights<torchamp::FusedAdam>>(a, AdamOptions(0.1)),
+        std::make_unique<MasterWeights<Adam>>(b, AdamOptions(0.1)), a, b);
+  a = three();
+  b = three();
+  const auto momentum = SGDOptions(0.1).momentum(0.9);
+  check(std::make_unique<MasterWeights<torchamp::FusedSGD>>(a, momentum),
+        std::make_unique<MasterWeights<SGD>>(b, momentum), a, b);
+}
+
+TEST_CASE("A fused optimizer's masters are resumed bit for bit, and by the stock one") {
+  const Tensors on = {weight(1), weight(2, torch::kBFloat16)};
+  const Tensors resumed = {weight(7), weight(8, torch::kBFloat16)};
+  MasterWeights<torchamp::FusedAdam> went_on(on, AdamOptions(0.1));
+  MasterWeights<torchamp::FusedAdam> restored(resumed, AdamOptions(0.5));
+  train(went_on, on, 0, 5);
+
+  load(restored, saved(went_on));
+  train(went_on, on, 5, 10);
+  train(restored, resumed, 5, 10);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(restored.master_parameters()[i].equal(went_on.master_parameters()[i]));
+  }
+
+  MasterWeights<Adam> stock(resumed, AdamOptions(0.5));
+  load(stock, saved(went_on));
+  train(went_on, on, 10, 15);
+  train(stock, resumed, 10, 15);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(torch::allclose(stock.master_parameters()[i], went_on.master_parameters()[i]));
+  }
 }
