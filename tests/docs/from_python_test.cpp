@@ -278,6 +278,27 @@ TEST_CASE("from_python.md: a scheduler") {
   CHECK(optimizer.param_groups()[0].options().get_lr() == doctest::Approx(0.05));
 }
 
+TEST_CASE("from_python.md: half-precision weights") {
+  Given given;
+  auto& [device, model, unused, scaler, loader] = given;
+  const auto data = loader[0].data.to(torch::kHalf), target = loader[0].target;
+
+  // [masters]
+  model->to(torch::kHalf);  // before the optimizer is made
+  torchamp::MasterWeights<torch::optim::AdamW> optimizer(model->parameters(),
+                                                         torch::optim::AdamWOptions(1e-3));
+
+  const auto loss = F::cross_entropy(model->forward(data), target);
+  scaler.scale(loss).backward();
+  scaler.unscale_(optimizer);
+  torch::nn::utils::clip_grad_norm_(optimizer.master_parameters(), /*max_norm=*/1.0);
+  scaler.step(optimizer);
+  scaler.update();
+  // [end]
+
+  CHECK(scaler.taken_steps() == 1);
+}
+
 TEST_CASE("from_python.md: threads") {
   Given given;
   auto& [device, model, optimizer, unused, loader] = given;
