@@ -19,6 +19,7 @@
 #include <torchamp/io/archive.h>
 #include <torchamp/io/python_state.h>
 #include <torchamp/io/state_archive.h>
+#include <torchamp/optim/clip_grad.h>
 #include <torchamp/probe/memory.h>
 #include <torchamp/probe/timer.h>
 #include <torchamp/report/json.h>
