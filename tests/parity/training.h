@@ -218,7 +218,12 @@ class Training {
       for (const auto& group : optimizers_.at(i)->param_groups()) {
         owned.insert(owned.end(), group.params().begin(), group.params().end());
       }
-      torch::nn::utils::clip_grad_norm_(owned, max_norm, number(clip.at("norm_type")));
+      const double norm_type = number(clip.at("norm_type"));
+      if (clip.at("with") == "torchamp") {
+        torchamp::clip_grad_norm_(owned, max_norm, norm_type);
+      } else {
+        torch::nn::utils::clip_grad_norm_(owned, max_norm, norm_type);
+      }
     }
   }
 
