@@ -4,6 +4,7 @@
 
 #include <torchamp/core/autocast.h>
 #include <torchamp/core/grad_scaler.h>
+#include <torchamp/optim/clip_grad.h>
 
 #include "parity/hand_over.h"
 #include "parity/net.h"
