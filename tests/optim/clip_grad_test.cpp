@@ -208,6 +208,13 @@ TEST_CASE("A gradient that stands there twice counts once and is clipped once") 
   CHECK(tied.grad().allclose(torch::tensor({1.5F, 2.0F})));
 }
 
+TEST_CASE("The norm of type 0 is the number of gradients, those of zeros too, as LibTorch has it") {
+  const auto zeros = parameter_of({0, 0}), ones = parameter_of({1, 1});
+
+  CHECK(clip_grad_norm_({zeros, ones}, 1.0, 0.0).item<double>() == 2);
+  CHECK(torch::nn::utils::clip_grad_norm_({zeros, ones}, 1.0, 0.0) == 2);
+}
+
 TEST_CASE("Without gradients, or with empty ones, the norm is 0") {
   auto without = torch::zeros({2}, torch::requires_grad());
   auto empty = parameter_with(torch::zeros({0}));
