@@ -219,12 +219,16 @@ inline void multiply_or_zero_(const Gradients& gradients, const at::Tensor& fact
 inline void clamp_or_zero_(const Gradients& gradients, const at::Tensor& largest, double bound) {
   for (const auto& group : gradients.groups()) {
     const at::Tensor here = copy_to(largest, group.device);
-    const bool on_cpu = group.device.is_cpu();
-    if (on_cpu && std::isnan(read_cpu(here))) at::_foreach_zero_(group.values);
-    if (on_cpu && !(read_cpu(here) > bound)) continue;
-    at::_foreach_clamp_min_(group.values, -bound);
-    at::_foreach_clamp_max_(group.values, bound);
-    if (!on_cpu) zero_if_nan_(group.values, here);
+    if (group.device.is_cpu()) {  // one pass at most, where the foreach operators would make two
+      const double number = read_cpu(here);
+      if (number != number) at::_foreach_zero_(group.values);  // NaN
+      if (!(number > bound)) continue;
+      for (const at::Tensor& value : group.values) value.clamp_(-bound, bound);
+    } else {
+      at::_foreach_clamp_min_(group.values, -bound);
+      at::_foreach_clamp_max_(group.values, bound);
+      zero_if_nan_(group.values, here);
+    }
   }
 }
 
