@@ -139,7 +139,7 @@ TEST_CASE("from_python.md: clipping") {
   // [clipping]
   scaler.scale(loss).backward();
   scaler.unscale_(optimizer);
-  torch::nn::utils::clip_grad_norm_(model->parameters(), /*max_norm=*/1.0);
+  torchamp::clip_grad_norm_(model->parameters(), /*max_norm=*/1.0);
   scaler.step(optimizer);
   scaler.update();
   // [end]
@@ -499,8 +499,8 @@ TEST_CASE("from_python.md: names around the scaler") {
 
   scaler.scale(loss).backward();
   CHECK(scaler.unscale_(parameters).item<float>() == 0);
-  torch::nn::utils::clip_grad_norm_(parameters, 1.0);
-  torch::nn::utils::clip_grad_value_(parameters, 1.0);
+  CHECK(clip_grad_norm_(parameters, 1.0).item<float>() == 1);
+  clip_grad_value_(parameters, 1.0);
   const StepResult result = scaler.step(optimizer);
   CHECK(result.taken());
   CHECK_FALSE(result.skipped());
