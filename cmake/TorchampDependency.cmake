@@ -22,6 +22,9 @@ set(_torchamp_dependency_CLI11 CLI11::CLI11 libcli11-dev
 set(_torchamp_dependency_ZLIB ZLIB::ZLIB zlib1g-dev
     "https://github.com/madler/zlib/releases/download/v1.3.1/zlib-1.3.1.tar.gz"
     9a93b2b7dfdac77ceba5a558a580e74667dd6fede4585b91eefb60f03b72df23 zlibstatic)
+set(_torchamp_dependency_benchmark benchmark::benchmark libbenchmark-dev
+    "https://github.com/google/benchmark/archive/refs/tags/v1.7.1.tar.gz"
+    6430e4092653380d9dc4ccb45a1e2dc9259d581f4866dc0759713126056bc1d7)
 
 set(TORCHAMP_DEPENDENCY_DIR "${PROJECT_SOURCE_DIR}/build/_dependencies" CACHE PATH
     "Where the dependencies of tests and examples are downloaded to")
