@@ -19,6 +19,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -48,33 +49,43 @@ Case prepare(const std::string& name) {
   return prepared;
 }
 
-/// Operators by name, nested ones too.
-using Counts = std::map<std::string, std::int64_t>;
+/// What a function dispatched.
+struct Counts {
+  std::map<std::string, std::int64_t> operators;  // by name, nested ones too
+  std::int64_t host_reads = 0;  // item() and what else makes the host wait for a value
+};
 
 std::int64_t sum(const Counts& counts) {
   std::int64_t all = 0;
-  for (const auto& [name, count] : counts) all += count;
+  for (const auto& [name, count] : counts.operators) all += count;
   return all;
 }
 
-/// item() and what else makes the host wait for a value.
-std::int64_t host_reads(const Counts& counts) {
-  const auto found = counts.find("aten::_local_scalar_dense");
-  return found == counts.end() ? 0 : found->second;
-}
-
-/// What `function` dispatches, on every thread.
+/// Counts the operators that `function` dispatches, on every thread.
 template <class Function>
 Counts count_operators(const Function& function) {
+  // LibTorch's fused operators for the CPU read their own counts of steps, which waits for nothing.
+  static thread_local int in_fused = 0;
+  static std::mutex mutex;
   static Counts counts;
   counts = {};
-  const auto handle =
-      at::addGlobalCallback(at::RecordFunctionCallback([](const at::RecordFunction& call)
-                                                           -> std::unique_ptr<at::ObserverContext> {
-                              ++counts[call.name()];
-                              ++counts.host_reads;
-                              return nullptr;
-                            }).scopes({at::RecordScope::FUNCTION}));
+  static constexpr auto fused = [](const at::RecordFunction& call) {
+    return std::string_view(call.name()).rfind("aten::_fused_", 0) == 0;
+  };
+  const auto handle = at::addGlobalCallback(
+      at::RecordFunctionCallback(
+          [](const at::RecordFunction& call) -> std::unique_ptr<at::ObserverContext> {
+            const std::lock_guard<std::mutex> lock(mutex);
+            ++counts.operators[call.name()];
+            if (fused(call)) ++in_fused;
+            if (in_fused == 0 && std::string_view(call.name()) == "aten::_local_scalar_dense")
+              ++counts.host_reads;
+            return nullptr;
+          },
+          [](const at::RecordFunction& call, at::ObserverContext* /*context*/) {
+            if (fused(call)) --in_fused;
+          })
+          .scopes({at::RecordScope::FUNCTION}));
   function();
   at::removeCallback(handle);
   return counts;
@@ -111,7 +122,7 @@ benchmark::internal::Benchmark* enlist(const std::string& name, Stage& stage) {
                for (auto _ : state) prepared.step();
                state.counters["steps"] = prepared.steps;
                state.counters["operators"] = static_cast<double>(sum(stage.counts()));
-               state.counters["host_reads"] = static_cast<double>(host_reads(stage.counts()));
+               state.counters["host_reads"] = static_cast<double>(stage.counts().host_reads);
              })
       ->UseRealTime();
 }
@@ -140,7 +151,8 @@ void list_operators(const std::string& name) {
   const auto prepared = prepare(name);
   const auto counts = count_operators(prepared.iteration ? prepared.iteration : prepared.step);
   std::cout << name << ": " << sum(counts) << '\n';
-  for (const auto& [op, count] : counts) std::cout << std::setw(8) << count << "  " << op << '\n';
+  for (const auto& [op, count] : counts.operators)
+    std::cout << std::setw(8) << count << "  " << op << '\n';
 }
 
 void describe_environment() {
