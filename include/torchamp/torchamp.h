@@ -19,6 +19,10 @@
 #include <torchamp/io/archive.h>
 #include <torchamp/io/python_state.h>
 #include <torchamp/io/state_archive.h>
+#include <torchamp/optim/fused_adagrad.h>
+#include <torchamp/optim/fused_adam.h>
+#include <torchamp/optim/fused_adamw.h>
+#include <torchamp/optim/fused_sgd.h>
 #include <torchamp/probe/memory.h>
 #include <torchamp/probe/timer.h>
 #include <torchamp/report/json.h>
