@@ -19,6 +19,7 @@
 #include <torchamp/io/archive.h>
 #include <torchamp/io/python_state.h>
 #include <torchamp/io/state_archive.h>
+#include <torchamp/optim/flat_parameters.h>
 #include <torchamp/optim/fused_adagrad.h>
 #include <torchamp/optim/fused_adam.h>
 #include <torchamp/optim/fused_adamw.h>

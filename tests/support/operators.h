@@ -10,16 +10,19 @@
 #include <memory>
 #include <utility>
 
-/// Counts the calls of one operator that this thread makes while it lives; one at a time.
+/// Counts the calls of one operator that this thread makes while it lives; one at a time. Without a
+/// name, those of all operators, nested ones too.
 class OperatorCounter {
  public:
-  explicit OperatorCounter(const char* name) {
+  explicit OperatorCounter(const char* name = nullptr) {
     counted() = {name, 0};
-    handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(
-        [](const at::RecordFunction& call) -> std::unique_ptr<at::ObserverContext> {
-          if (std::strcmp(call.name(), counted().name) == 0) ++counted().calls;
+    handle_ = at::addThreadLocalCallback(
+        at::RecordFunctionCallback([](const at::RecordFunction& call)
+                                       -> std::unique_ptr<at::ObserverContext> {
+          const char* const wanted = counted().name;
+          if (wanted == nullptr || std::strcmp(call.name(), wanted) == 0) ++counted().calls;
           return nullptr;
-        }));
+        }).scopes({at::RecordScope::FUNCTION}));
   }
   ~OperatorCounter() { at::removeCallback(handle_); }
   OperatorCounter(const OperatorCounter&) = delete;
@@ -34,7 +37,7 @@ class OperatorCounter {
 
  private:
   struct Counted {
-    const char* name = "";
+    const char* name = nullptr;
     int calls = 0;
   };
   static Counted& counted() {
