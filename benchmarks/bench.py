@@ -32,9 +32,10 @@ PYTHON_STEPS = ["default", "foreach", "fused"]
 Group = collections.namedtuple("Group", "kind case turns rounds seconds")
 
 
-def plan(quick, memory_bytes):
-    """Every group of cases."""
-    rounds, few, seconds = (1, 1, 0.01) if quick else (9, 3, 0.03)
+def plan(quick, memory_bytes, rounds=9):
+    """Every group of cases. What has no bar, and takes long, is measured a third as often."""
+    rounds, seconds = (1, 0.01) if quick else (rounds, 0.03)
+    few = (rounds + 2) // 3
     groups = []
     for optimizer in ("adam", "sgd"):
         for size in SIZES:
@@ -295,6 +296,7 @@ def parse_arguments():
     parser.add_argument("--output", required=True, type=pathlib.Path, help="without .json and .md")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
     parser.add_argument("--quick", action="store_true", help="one short round, to see that it works; no compile times")
+    parser.add_argument("--rounds", type=int, default=9, help="of each case with a bar; compiling has a third of them")
     parser.add_argument("--only", default="", help="only the kinds named, with , between: step,train,guard,growth,count,compile")
     return parser.parse_args()
 
@@ -311,7 +313,7 @@ def main():
         why["Python"] = f"there is no Python with this torch: {options.python_missing or 'no reason given'}"
         say(f"not measuring Python: {why['Python']}")
     wanted = options.only.split(",") if options.only else ["step", "train", "guard", "growth", "count", "compile"]
-    groups = [group for group in plan(options.quick, free_memory()) if group.kind in wanted]
+    groups = [group for group in plan(options.quick, free_memory(), options.rounds) if group.kind in wanted]
     try:
         results = measure(groups, workers, 0 if options.quick else 2, say)
     except WorkerError as error:
@@ -324,7 +326,7 @@ def main():
         why["compile"] = "a quick run leaves it out"
     elif "compile" in wanted:
         compiler = compile_time.Compiler(options.compiler, options.standard, options.includes.split(";"))
-        compile_rows = measure_compile_times(compiler, 3, say)
+        compile_rows = measure_compile_times(compiler, (options.rounds + 2) // 3, say)
     rows = list(results.rows.values()) + compile_rows
     shares = [share for row in rows for share in row.get("others", []) if share is not None]
     environment["others_share_median"] = figures.median(shares) if shares else None
