@@ -82,11 +82,11 @@ class Measurements:
         self.rows = {}
 
     def add(self, group, language, case, answer, others):
+        kind, _, rest = case.partition("/")
+        name = rest.rpartition("/")[2]
         row = self.rows.setdefault((group.case, language, case), {
-            "kind": group.kind, "case": group.case, "implementation": case.rpartition("/")[2], "language": language,
-            "seconds": None, "samples": [], "others": []})
-        if case.startswith("triad/"):
-            row["implementation"] = "triad " + row["implementation"]
+            "kind": group.kind, "case": group.case, "implementation": f"triad {name}" if kind == "triad" else name,
+            "language": language, "seconds": None, "samples": [], "others": []})
         row["samples"].append(answer["seconds"])
         row["seconds"] = figures.median(row["samples"])
         row["others"].append(others)

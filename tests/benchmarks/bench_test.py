@@ -107,6 +107,11 @@ class Turns(unittest.TestCase):
         row = results.row("step/adam/1x1", "C++", "plain")
         self.assertEqual((row["samples"], row["seconds"]), ([3.0, 1.0, 2.0], 2.0))
 
+    def test_a_triad_is_found_however_many_rounds_there_were(self):
+        turns = [("C++", "triad/3/apart")]
+        results, _ = results_of(lambda case: 1.0, None, [bench.Group("step", "step/adam/1x1", turns, 3, 0.01)])
+        self.assertEqual(results.samples("step/adam/1x1", "C++", "triad apart"), [1.0] * 3)
+
     def test_the_same_implementation_in_two_languages_has_two_rows(self):
         turns = [("C++", "step/adam/1x1/fused"), ("Python", "step/adam/1x1/fused")]
         results, _ = results_of(lambda case: 1.0, lambda case: 2.0, [bench.Group("step", "step/adam/1x1", turns, 1, 0.01)])
