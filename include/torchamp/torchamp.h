@@ -19,13 +19,14 @@
 #include <torchamp/io/archive.h>
 #include <torchamp/io/python_state.h>
 #include <torchamp/io/state_archive.h>
+#include <torchamp/optim/clip_grad.h>
+#include <torchamp/optim/clip_scaled_grad.h>
 #include <torchamp/optim/flat_parameters.h>
 #include <torchamp/optim/fused_adagrad.h>
 #include <torchamp/optim/fused_adam.h>
 #include <torchamp/optim/fused_adamw.h>
 #include <torchamp/optim/fused_sgd.h>
 #include <torchamp/optim/master_weights.h>
-#include <torchamp/optim/clip_grad.h>
 #include <torchamp/probe/memory.h>
 #include <torchamp/probe/timer.h>
 #include <torchamp/report/json.h>

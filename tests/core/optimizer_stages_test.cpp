@@ -248,3 +248,18 @@ TEST_CASE("What an optimizer's gradients were found to be is known of its ranges
 
   CHECK(stages.overflowed() == false);
 }
+
+TEST_CASE("A gradient of which a part was unscaled in a range is refused, and the reverse") {
+  const auto whole = torch::ones({6}), part = whole.slice(0, 1, 3), apart = torch::ones({6});
+  OptimizerStages by_parts, by_whole;
+  auto optimizer = some_optimizer();
+  by_parts.add_range({part}, found(0));
+  by_whole.add(optimizer, {whole}, found(0));
+
+  CHECK_ERROR(E11, by_parts.ranges_of({apart, whole}, &other, "step()"));
+  CHECK_ERROR_SAYS("FlatParameters", by_parts.ranges_of({whole}, &other, "step()"));
+  CHECK_ERROR(E11, by_whole.check_not_unscaled({whole.slice(0, 5, 6)}, nullptr, "unscale_()"));
+  CHECK_NOTHROW(by_parts.ranges_of({apart}, &other, "step()"));
+  CHECK_NOTHROW(by_parts.ranges_of({whole.slice(0, 0, 1)}, &other, "step()"));
+  CHECK_NOTHROW(by_parts.ranges_of({whole.slice(0, 3, 6)}, &other, "step()"));
+}

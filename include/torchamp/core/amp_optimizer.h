@@ -90,6 +90,12 @@ const void* address_of(Optimizer& optimizer) {
   }
 }
 
+/// The same of an optimizer; null for a range of parameters.
+template <class Owner>
+const void* optimizer_address_of(Owner& owner) {
+  return has_param_groups<Owner> ? address_of(owner) : nullptr;
+}
+
 }  // namespace detail
 }  // namespace v0
 }  // namespace torchamp

@@ -56,7 +56,9 @@ class BasicGradScaler : public MovingScale<LossScale> {
   /// `loss` times the scale, for calling `backward()` on. Multiplied in float32 if `loss` is half
   /// precision, which could not hold a large scale. The first call puts the scale on its device.
   /// Host sync: none.   Throws: [E07] unless `loss` is a floating-point or complex tensor.
-  [[nodiscard]] at::Tensor scale(const at::Tensor& loss);
+  [[nodiscard]] at::Tensor scale(const at::Tensor& loss) {
+    return is_enabled() ? this->scale_loss(loss) : loss;
+  }
 
   /// The same for every tensor in an optional, pair, tuple, map or any range, nested to any depth;
   /// what comes back is described at `transform_tensors()`.
@@ -79,6 +81,13 @@ class BasicGradScaler : public MovingScale<LossScale> {
   /// Every gradient is then as it was.
   template <class Owner>
   at::Tensor unscale_(Owner&& owner);
+
+  /// In place of `unscale_()`, for an AmpOptimizer that decides on the device: leaves the division
+  /// to its step. `look(gradients, found_inf, grad_scale)` looks at the scaled gradients, notes in
+  /// `found_inf` what it found, and may change by what the step is to divide; what it returns is
+  /// returned.   Host sync: what `look` does.   Throws: as `unscale_()`.
+  template <class Optimizer, class Look>
+  at::Tensor unscale_in_step(Optimizer& optimizer, const char* caller, const Look& look);
 
   /// Unscales unless `unscale_()` did, then calls `optimizer.step()` if every gradient is finite.
   /// An optimizer without gradients is left alone. Casts cached by autocast are dropped, so that a
@@ -107,13 +116,13 @@ class BasicGradScaler : public MovingScale<LossScale> {
 
   /// Sets the scale instead, keeping the count of good steps, and starts the next iteration.
   /// Host sync: none.   Throws: [E12] outside [min_scale, max_scale], [E05] before scale().
-  void update(double new_scale);
+  void update(double new_scale) { restart_at(new_scale); }
 
   /// The same with a one-element float tensor, whose value is copied, and brought into the bounds
   /// where it stands, since to refuse it the host would have to read it.
   /// Host sync: none, unless it is on a device of another type.   Throws: [E12] for a tensor of
   /// another kind, [E05] before scale().
-  void update(const at::Tensor& new_scale);
+  void update(const at::Tensor& new_scale) { restart_at(new_scale); }
 
   /// Steps taken and skipped since the scaler was made, those of all optimizers added up. A loaded
   /// state leaves them as they are.
@@ -132,11 +141,8 @@ class BasicGradScaler : public MovingScale<LossScale> {
   FoundInf unscale_now(const detail::Gradients& gradients) const {
     return detail::unscale_(gradients, tensors_.inverse(), tensors_.may_be_below_one());
   }
-  /// Null for a range of parameters.
-  template <class Owner>
-  static const void* owner_of(Owner& owner) {
-    return detail::has_param_groups<Owner> ? detail::address_of(owner) : nullptr;
-  }
+  template <class Scale>
+  void restart_at(const Scale& new_scale);
   template <class Optimizer>
   OptimizerStages::Entry& unscale_for_step(Optimizer& optimizer);
   StepResult note_step(OptimizerStages::Entry& entry, const at::Tensor& found_inf, bool overflowed);
@@ -150,19 +156,6 @@ class BasicGradScaler : public MovingScale<LossScale> {
 using GradScaler = BasicGradScaler<DynamicLossScale>;
 
 template <class LossScale>
-at::Tensor BasicGradScaler<LossScale>::scale(const at::Tensor& loss) {
-  if (!is_enabled()) return loss;
-  TORCHAMP_CHECK(E07, loss.defined(),
-                 "scale(): the loss is an undefined tensor; pass the result of"
-                 " the loss function");
-  TORCHAMP_CHECK(E07, loss.is_floating_point() || loss.is_complex(), "scale(): the loss has dtype ",
-                 loss.scalar_type(),
-                 "; pass a floating-point tensor that backward() can start from");
-  if (!tensors_.defined()) tensors_.create(loss.device(), this->start());
-  return tensors_.multiply(loss);
-}
-
-template <class LossScale>
 template <class Owner>
 at::Tensor BasicGradScaler<LossScale>::unscale_(Owner&& owner) {
   using Bare = std::remove_reference_t<Owner>;
@@ -174,9 +167,7 @@ at::Tensor BasicGradScaler<LossScale>::unscale_(Owner&& owner) {
   } else {
     if (!is_enabled()) return at::zeros({});
     check_scaled("unscale_()");
-    if constexpr (detail::has_param_groups<Bare>) stages_.check_may_unscale(stages_.find(owner));
-    const auto gradients = detail::gradients_to_unscale(owner, "unscale_()");
-    stages_.check_not_unscaled(gradients.tensors(), owner_of(owner), "unscale_()");
+    const auto gradients = stages_.gradients_to_unscale(owner, "unscale_()");
     auto found_inf = unscale_now(gradients);
     const at::Tensor found = found_inf.combined(tensors_.scale().device()).clone();
     if constexpr (detail::has_param_groups<Bare>) {
@@ -219,7 +210,7 @@ StepResult BasicGradScaler<LossScale>::step(Optimizer& optimizer) {
     const at::Tensor found_inf = entry->found_inf.combined(tensors_.scale().device());
     auto* const amp_optimizer = detail::as_amp_optimizer(optimizer);
     if (amp_optimizer != nullptr && amp_optimizer->decides_on_device()) {
-      detail::run_step([&] { amp_optimizer->step_unless(found_inf, at::Tensor()); });
+      detail::run_step([&] { amp_optimizer->step_unless(found_inf, entry->grad_scale); });
       // On a CPU the host can see the answer, without an operator and without waiting.
       if (found_inf.is_cpu()) {
         return note_step(*entry, found_inf, *found_inf.const_data_ptr<float>() != 0);
@@ -270,7 +261,8 @@ void BasicGradScaler<LossScale>::update() {
 }
 
 template <class LossScale>
-void BasicGradScaler<LossScale>::update(double new_scale) {
+template <class Scale>
+void BasicGradScaler<LossScale>::restart_at(const Scale& new_scale) {
   if (!is_enabled()) return;
   check_scaled("update()");
   this->set_scale(new_scale);
@@ -278,18 +270,25 @@ void BasicGradScaler<LossScale>::update(double new_scale) {
 }
 
 template <class LossScale>
-void BasicGradScaler<LossScale>::update(const at::Tensor& new_scale) {
-  if (!is_enabled()) return;
-  check_scaled("update()");
-  this->set_scale(new_scale);
-  stages_.clear();
+template <class Optimizer, class Look>
+at::Tensor BasicGradScaler<LossScale>::unscale_in_step(Optimizer& optimizer, const char* caller,
+                                                       const Look& look) {
+  check_scaled(caller);
+  const auto gradients = stages_.gradients_to_unscale(optimizer, caller);
+  gradients.put_copies();
+  FoundInf found_inf;
+  at::Tensor grad_scale = tensors_.scale();
+  const at::Tensor result = look(gradients, found_inf, grad_scale);
+  stages_.add(optimizer, gradients.tensors(), std::move(found_inf)).grad_scale = grad_scale;
+  return result;
 }
 
 template <class LossScale>
 template <class Optimizer>
 OptimizerStages::Entry& BasicGradScaler<LossScale>::unscale_for_step(Optimizer& optimizer) {
   const auto gradients = detail::gradients_to_unscale(optimizer, "step()");
-  auto ranges = stages_.ranges_of(gradients.tensors(), owner_of(optimizer), "step()");
+  auto ranges =
+      stages_.ranges_of(gradients.tensors(), detail::optimizer_address_of(optimizer), "step()");
   if (!ranges.empty()) return stages_.add_unscaled(optimizer, std::move(ranges));
   return stages_.add(optimizer, gradients.tensors(), unscale_now(gradients));
 }

@@ -71,6 +71,10 @@ class MovingScale {
   MovingScale& operator=(MovingScale&&) = default;
   ~MovingScale() = default;
 
+  /// `loss` times the scale, which the first call puts on its device.
+  /// Throws: [E07] unless `loss` is a floating-point or complex tensor.
+  at::Tensor scale_loss(const at::Tensor& loss);
+
   /// Throws: [E05] before the first scale().
   void check_scaled(const char* caller) const;
 
@@ -115,6 +119,18 @@ void MovingScale<LossScale>::load_state_dict(const GradScalerState& state) {
   if (tensors_.defined()) tensors_.fill_(position);
   policy_ = std::move(policy);
   loaded_ = position;
+}
+
+template <class LossScale>
+at::Tensor MovingScale<LossScale>::scale_loss(const at::Tensor& loss) {
+  TORCHAMP_CHECK(E07, loss.defined(),
+                 "scale(): the loss is an undefined tensor; pass the result of"
+                 " the loss function");
+  TORCHAMP_CHECK(E07, loss.is_floating_point() || loss.is_complex(), "scale(): the loss has dtype ",
+                 loss.scalar_type(),
+                 "; pass a floating-point tensor that backward() can start from");
+  if (!tensors_.defined()) tensors_.create(loss.device(), start());
+  return tensors_.multiply(loss);
 }
 
 template <class LossScale>

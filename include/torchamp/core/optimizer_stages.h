@@ -40,6 +40,7 @@ class OptimizerStages {
     FoundInf found_inf;
     std::optional<bool> overflowed;  // known once the host has read it
     std::vector<Entry*> ranges;      // through which the gradients were unscaled before
+    at::Tensor grad_scale{};  // by which the step is to divide them; undefined if it need not
   };
 
   bool empty() const { return entries_.empty(); }
@@ -50,6 +51,11 @@ class OptimizerStages {
 
   /// Throws: [E03] unless nothing has been done with the optimizer that `entry` is about.
   static void check_may_unscale(const Entry* entry);
+
+  /// The gradients of `owner`, an optimizer or a range, of which none is unscaled yet.
+  /// Throws: as `check_may_unscale()`, `check_not_unscaled()` and `Gradients::of()`.
+  template <class Owner>
+  detail::Gradients gradients_to_unscale(Owner& owner, const char* caller);
 
   /// Throws: [E04] if the optimizer that `entry` is about has been stepped.
   static void check_may_step(const Entry* entry);
@@ -129,6 +135,14 @@ inline void OptimizerStages::check_may_unscale(const Entry* entry) {
                  " step(), and update() after step()");
 }
 
+template <class Owner>
+detail::Gradients OptimizerStages::gradients_to_unscale(Owner& owner, const char* caller) {
+  if constexpr (detail::has_param_groups<Owner>) check_may_unscale(find(owner));
+  auto gradients = detail::gradients_to_unscale(owner, caller);
+  check_not_unscaled(gradients.tensors(), detail::optimizer_address_of(owner), caller);
+  return gradients;
+}
+
 inline void OptimizerStages::check_may_step(const Entry* entry) {
   TORCHAMP_CHECK(E04, entry == nullptr || entry->stage != Stage::Stepped,
                  "step(): called twice for one optimizer since the last update(); call update()"
@@ -158,6 +172,15 @@ inline void OptimizerStages::check_not_unscaled(const std::vector<at::Tensor>& g
                    " divided by the scale twice; give each parameter to one optimizer, or call"
                    " update() and backward() between their steps");
   }
+  // Optimizers among themselves are not asked: that would cost every step something.
+  const bool by_range =
+      owner == nullptr || std::any_of(entries_.begin(), entries_.end(),
+                                      [](auto& entry) { return entry.optimizer == nullptr; });
+  const at::Tensor* const part = by_range ? unscaled_.overlapping(gradients) : nullptr;
+  TORCHAMP_CHECK(E11, part == nullptr, caller, ": the gradient of shape ", part->sizes(),
+                 " shares memory with others that were unscaled since the last update(), and would"
+                 " be divided by the scale twice; of FlatParameters, unscale the optimizer or"
+                 " flat.parameters(), not the model's parameters");
 }
 
 inline std::vector<OptimizerStages::Entry*> OptimizerStages::ranges_of(

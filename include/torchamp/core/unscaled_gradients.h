@@ -3,10 +3,14 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Layout.h>
 #include <c10/core/TensorImpl.h>
 #include <c10/util/intrusive_ptr.h>
 
+#include <iterator>
+#include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace torchamp {
@@ -36,9 +40,19 @@ class UnscaledGradients {
     return known == known_.end() ? nullptr : known->second.by;
   }
 
+  /// A gradient of which part of the memory, but not the tensor itself, has been unscaled, as the
+  /// flat gradient of parameters that were unscaled one by one; null if there is none.
+  const at::Tensor* overlapping(const std::vector<at::Tensor>& gradients) const;
+
   void clear() { known_.clear(); }
 
  private:
+  using Span = std::pair<const char*, const char*>;  // first byte, and behind the last one
+  static Span span_of(const at::Tensor& gradient) {
+    const auto* const begin = static_cast<const char*>(gradient.const_data_ptr());
+    return {begin, begin + gradient.numel() * gradient.element_size()};
+  }
+
   struct Unscaled {
     WeakTensor gradient;
     By* by;
@@ -46,6 +60,25 @@ class UnscaledGradients {
 
   std::unordered_map<const c10::TensorImpl*, Unscaled> known_;
 };
+
+template <class By>
+const at::Tensor* UnscaledGradients<By>::overlapping(
+    const std::vector<at::Tensor>& gradients) const {
+  std::map<const char*, const char*> spans;
+  for (const auto& [impl, unscaled] : known_) {
+    auto alive = unscaled.gradient.lock();
+    if (!alive) continue;
+    const auto gradient = at::Tensor::wrap_tensor_impl(std::move(alive));
+    if (gradient.layout() == c10::kStrided) spans.insert(span_of(gradient));
+  }
+  for (const auto& gradient : gradients) {
+    if (gradient.layout() != c10::kStrided || find(gradient) != nullptr) continue;
+    const auto [begin, end] = span_of(gradient);
+    const auto next = spans.lower_bound(end);  // the last one that begins before the end
+    if (next != spans.begin() && std::prev(next)->second > begin) return &gradient;
+  }
+  return nullptr;
+}
 
 }  // namespace v0
 }  // namespace torchamp
