@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The torchamp authors
 # SPDX-License-Identifier: MIT
 
-# What tests and examples need beside LibTorch; consumers of torchamp need none of it.
+# What tests, examples and benchmarks need beside LibTorch; consumers of torchamp need none of it.
 #
 #   torchamp_find_dependency(NAME)
 #
@@ -22,9 +22,12 @@ set(_torchamp_dependency_CLI11 CLI11::CLI11 libcli11-dev
 set(_torchamp_dependency_ZLIB ZLIB::ZLIB zlib1g-dev
     "https://github.com/madler/zlib/releases/download/v1.3.1/zlib-1.3.1.tar.gz"
     9a93b2b7dfdac77ceba5a558a580e74667dd6fede4585b91eefb60f03b72df23 zlibstatic)
+set(_torchamp_dependency_benchmark benchmark::benchmark libbenchmark-dev
+    "https://github.com/google/benchmark/archive/refs/tags/v1.7.1.tar.gz"
+    6430e4092653380d9dc4ccb45a1e2dc9259d581f4866dc0759713126056bc1d7)
 
 set(TORCHAMP_DEPENDENCY_DIR "${PROJECT_SOURCE_DIR}/build/_dependencies" CACHE PATH
-    "Where the dependencies of tests and examples are downloaded to")
+    "Where the dependencies of tests, examples and benchmarks are downloaded to")
 
 # Unpacks the Debian package <package> into <folder>; <out>: "" or why not.
 function(_torchamp_unpack_deb package folder out)
@@ -42,6 +45,7 @@ function(_torchamp_unpack_deb package folder out)
   set(partial "${folder}.partial")
   file(REMOVE_RECURSE "${partial}")
   file(MAKE_DIRECTORY "${partial}")
+  set(own "")
   execute_process(COMMAND "${TORCHAMP_APT_GET}" -qq download ${package} WORKING_DIRECTORY "${partial}"
                   RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE error)
   if(failed)
@@ -55,11 +59,23 @@ function(_torchamp_unpack_deb package folder out)
     execute_process(COMMAND "${TORCHAMP_APT_GET}" -qq ${own} download ${package} WORKING_DIRECTORY "${partial}"
                     RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE error)
   endif()
-  file(GLOB deb "${partial}/*.deb")
+  # A shared library is in a package of its own, of the very same version: "Depends: libx1 (= 1.7.1-1)".
   if(NOT failed)
-    execute_process(COMMAND "${TORCHAMP_DPKG_DEB}" -x "${deb}" "${partial}"
-                    RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE error)
+    file(GLOB deb "${partial}/*.deb")
+    execute_process(COMMAND "${TORCHAMP_DPKG_DEB}" -f "${deb}" Depends OUTPUT_VARIABLE needs ERROR_QUIET)
+    if(needs MATCHES "(^| )(lib[^ ]+) \\(= ")
+      set(library "${CMAKE_MATCH_2}")
+      execute_process(COMMAND "${TORCHAMP_APT_GET}" -qq ${own} download ${library} WORKING_DIRECTORY "${partial}"
+                      RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE error)
+    endif()
   endif()
+  file(GLOB debs "${partial}/*.deb")
+  foreach(deb IN LISTS debs)
+    if(NOT failed)
+      execute_process(COMMAND "${TORCHAMP_DPKG_DEB}" -x "${deb}" "${partial}"
+                      RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE error)
+    endif()
+  endforeach()
   if(failed)
     file(REMOVE_RECURSE "${partial}")
     string(STRIP "${error}" error)
@@ -67,7 +83,7 @@ function(_torchamp_unpack_deb package folder out)
     set(${out} "apt-get download ${package} failed (${error})" PARENT_SCOPE)
     return()
   endif()
-  file(REMOVE ${deb})
+  file(REMOVE ${debs})
   file(RENAME "${partial}" "${folder}")
 endfunction()
 
@@ -93,6 +109,10 @@ function(torchamp_find_dependency name)
   if(NOT no_deb)
     # Not by the package's own CMake files: Debian's say /usr, wherever they are.
     file(GLOB libraries "${TORCHAMP_DEPENDENCY_DIR}/${deb}/usr/lib/*/*.a")
+    list(FILTER libraries EXCLUDE REGEX "_main\\.a$")  # a main() for programs that bring none
+    if(NOT libraries)
+      file(GLOB libraries "${TORCHAMP_DEPENDENCY_DIR}/${deb}/usr/lib/*/*.so")
+    endif()
     add_library(${target} INTERFACE IMPORTED GLOBAL)
     target_include_directories(${target} SYSTEM INTERFACE "${TORCHAMP_DEPENDENCY_DIR}/${deb}/usr/include")
     target_link_libraries(${target} INTERFACE ${libraries})
@@ -118,14 +138,15 @@ function(torchamp_find_dependency name)
     endif()
     if(failed)
       file(REMOVE "${archive}.partial")
-      message(FATAL_ERROR "torchamp: ${name} is needed for tests and examples, and none of three ways led to it.\n"
+      message(FATAL_ERROR "torchamp: ${name} is needed for tests, examples or benchmarks, and none of three ways led to it.\n"
                           "  seen: find_package(${name}): not installed; ${no_deb}; ${url}: ${error}\n"
                           "  cure: install it (Debian, Ubuntu: apt install ${deb}), or leave out what needs it: "
-                          "-DTORCHAMP_BUILD_TESTS=OFF -DTORCHAMP_BUILD_EXAMPLES=OFF")
+                          "-DTORCHAMP_BUILD_TESTS=OFF -DTORCHAMP_BUILD_EXAMPLES=OFF -DTORCHAMP_BUILD_BENCHMARKS=OFF")
     endif()
   endif()
   include(FetchContent)
-  foreach(off IN ITEMS DOCTEST_WITH_TESTS JSON_BuildTests JSON_Install CLI11_BUILD_TESTS CLI11_BUILD_EXAMPLES ZLIB_BUILD_EXAMPLES)
+  foreach(off IN ITEMS DOCTEST_WITH_TESTS JSON_BuildTests JSON_Install CLI11_BUILD_TESTS CLI11_BUILD_EXAMPLES ZLIB_BUILD_EXAMPLES
+                     BENCHMARK_ENABLE_TESTING BENCHMARK_ENABLE_INSTALL)
     set(${off} OFF CACHE INTERNAL "")
   endforeach()
   FetchContent_Declare(${name} URL "${archive}" URL_HASH SHA256=${sha256} DOWNLOAD_EXTRACT_TIMESTAMP ON

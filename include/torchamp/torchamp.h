@@ -24,6 +24,8 @@
 #include <torchamp/optim/fused_adam.h>
 #include <torchamp/optim/fused_adamw.h>
 #include <torchamp/optim/fused_sgd.h>
+#include <torchamp/optim/master_weights.h>
+#include <torchamp/optim/clip_grad.h>
 #include <torchamp/probe/memory.h>
 #include <torchamp/probe/timer.h>
 #include <torchamp/report/json.h>

@@ -80,6 +80,15 @@ TEST_CASE("A lowered growth interval does not let the floor grow before the scal
   CHECK(floor.value() == 16);
 }
 
+TEST_CASE("A scale that was heard of is lowered by the moves since, as if all had overflowed") {
+  const DynamicLossScale rule(GradScalerOptions().init_scale(2).hysteresis(3));
+  auto floor = floor_of(rule);
+
+  floor.learn(rule, 64, 2);
+
+  CHECK(floor.value() == 16);
+}
+
 TEST_CASE("The floor is never above the scale, whatever is known of it") {
   std::mt19937 random(1);
   for (const int hysteresis : {1, 3}) {

@@ -4,6 +4,7 @@
 
 #include "support/doctest.h"
 
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <random>
@@ -93,12 +94,32 @@ TEST_CASE("A constant policy moves nothing") {
   CHECK(tensors.read().scale == 8);
 }
 
-TEST_CASE("The inverse is rounded once from float64, as torch.amp does") {
+TEST_CASE("The inverse is that of float64, rounded once, as torch.amp computes it") {
   ScaleTensors tensors;
   tensors.create(torch::kCPU, {3, 0, 1});
-
-  CHECK(tensors.inverse().item<float>() == static_cast<float>(1.0 / 3.0));
   CHECK(tensors.inverse().scalar_type() == torch::kFloat);
+
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> exponent(-30, 127);
+  for (int i = 0; i < 2000; ++i) {
+    const auto scale = static_cast<float>(std::exp2(exponent(random)));
+    tensors.create(torch::kCPU, {scale, 0, 1});
+
+    REQUIRE(tensors.inverse().item<float>() == static_cast<float>(1.0 / scale));
+  }
+}
+
+TEST_CASE("A scale that only the device moves is not taken to be below 1 for that") {
+  const DynamicLossScale policy(GradScalerOptions().init_scale(65536).growth_interval(1000));
+  ScaleTensors tensors;
+  tensors.create(torch::kCPU, policy.initial());
+
+  for (int i = 0; i < 100; ++i) {
+    tensors.move_(policy, found(false), std::nullopt);
+    REQUIRE_FALSE(tensors.may_be_below_one());
+  }
+  for (int i = 0; i < 17; ++i) tensors.move_(policy, found(true), std::nullopt);
+  CHECK(tensors.may_be_below_one());
 }
 
 TEST_CASE("A count beyond a lowered interval is brought below it, so that the next step grows") {

@@ -42,6 +42,18 @@ TEST_CASE("Gradients are grouped by dtype, and parameters without one are passed
   CHECK(gradients.groups()[1].values.size() == 1);
 }
 
+TEST_CASE("Complex gradients are pairs of real numbers in a group of their own") {
+  auto optimizer = sgd(
+      {parameter_with(torch::ones({2})), parameter_with(torch::ones({3}, torch::kComplexFloat))});
+
+  const auto gradients = Gradients::of(optimizer, HalfGradients::Refused, "test()");
+
+  REQUIRE(gradients.groups().size() == 2);
+  CHECK(gradients.groups()[1].dtype == torch::kComplexFloat);
+  CHECK(gradients.groups()[1].values[0].scalar_type() == torch::kFloat);
+  CHECK(gradients.groups()[1].values[0].sizes() == torch::IntArrayRef({3, 2}));
+}
+
 TEST_CASE("Every parameter group is walked") {
   auto optimizer = sgd({parameter_with(torch::ones({2}))});
   optimizer.add_param_group(torch::optim::OptimizerParamGroup({parameter_with(torch::ones({3}))}));
@@ -87,6 +99,7 @@ TEST_CASE("The values of dense, sparse and complex gradients share memory with t
     values.mul_(4);
 
     CHECK_FALSE(values.is_complex());
+    CHECK_FALSE(values.is_neg());
     CHECK(values.layout() == torch::kStrided);
     CHECK(torch::real(gradient.to_dense()).max().item<float>() == 4);
   }

@@ -139,7 +139,7 @@ TEST_CASE("from_python.md: clipping") {
   // [clipping]
   scaler.scale(loss).backward();
   scaler.unscale_(optimizer);
-  torch::nn::utils::clip_grad_norm_(model->parameters(), /*max_norm=*/1.0);
+  torchamp::clip_grad_norm_(model->parameters(), /*max_norm=*/1.0);
   scaler.step(optimizer);
   scaler.update();
   // [end]
@@ -276,6 +276,27 @@ TEST_CASE("from_python.md: a scheduler") {
 
   scheduler.step();  // LibTorch's first call changes nothing, its second halves the rate
   CHECK(optimizer.param_groups()[0].options().get_lr() == doctest::Approx(0.05));
+}
+
+TEST_CASE("from_python.md: half-precision weights") {
+  Given given;
+  auto& [device, model, unused, scaler, loader] = given;
+  const auto data = loader[0].data.to(torch::kHalf), target = loader[0].target;
+
+  // [masters]
+  model->to(torch::kHalf);  // before the optimizer is made
+  torchamp::MasterWeights<torch::optim::AdamW> optimizer(model->parameters(),
+                                                         torch::optim::AdamWOptions(1e-3));
+
+  const auto loss = F::cross_entropy(model->forward(data), target);
+  scaler.scale(loss).backward();
+  scaler.unscale_(optimizer);
+  torch::nn::utils::clip_grad_norm_(optimizer.master_parameters(), /*max_norm=*/1.0);
+  scaler.step(optimizer);
+  scaler.update();
+  // [end]
+
+  CHECK(scaler.taken_steps() == 1);
 }
 
 TEST_CASE("from_python.md: threads") {
@@ -478,8 +499,8 @@ TEST_CASE("from_python.md: names around the scaler") {
 
   scaler.scale(loss).backward();
   CHECK(scaler.unscale_(parameters).item<float>() == 0);
-  torch::nn::utils::clip_grad_norm_(parameters, 1.0);
-  torch::nn::utils::clip_grad_value_(parameters, 1.0);
+  CHECK(clip_grad_norm_(parameters, 1.0).item<float>() == 1);
+  clip_grad_value_(parameters, 1.0);
   const StepResult result = scaler.step(optimizer);
   CHECK(result.taken());
   CHECK_FALSE(result.skipped());

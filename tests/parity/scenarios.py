@@ -166,12 +166,17 @@ def loops(scenarios):
         add("accumulated_gradients_are_equal", "two_batches_a_step", accumulate=2, inject=inf)
         add("accumulated_gradients_are_equal", "three_batches_a_step_of_a_cnn", accumulate=3, net=CNN, inject=inf, steps=5)
 
-        add("clipped_gradients_are_equal", "unscaled", unscale=[0], clip={"optimizers": [0], "max_norm": 0.25, "norm_type": 2.0, "scaled": False}, inject=inf)
+        add("clipped_gradients_are_equal", "unscaled", unscale=[0], clip={"optimizers": [0], "max_norm": 0.25, "norm_type": 2.0, "scaled": False, "with": "libtorch"}, inject=inf)
         add("clipped_gradients_are_equal", "unscaled_by_the_largest", unscale=[0], inject=inf,
-            clip={"optimizers": [0], "max_norm": 0.0625, "norm_type": float("inf"), "scaled": False})
-        add("clipped_gradients_are_equal", "max_norm_times_scale", clip={"optimizers": [0], "max_norm": 0.25, "norm_type": 2.0, "scaled": True}, inject=inf)
+            clip={"optimizers": [0], "max_norm": 0.0625, "norm_type": float("inf"), "scaled": False, "with": "libtorch"})
+        add("clipped_gradients_are_equal", "max_norm_times_scale", clip={"optimizers": [0], "max_norm": 0.25, "norm_type": 2.0, "scaled": True, "with": "libtorch"}, inject=inf)
         add("clipped_gradients_are_equal", "accumulated_two_groups", optimizers=two_groups, accumulate=2, unscale=[0], inject=inf,
-            clip={"optimizers": [0], "max_norm": 0.25, "norm_type": 2.0, "scaled": False})
+            clip={"optimizers": [0], "max_norm": 0.25, "norm_type": 2.0, "scaled": False, "with": "libtorch"})
+
+        # No inf here: Python's function makes it NaN, ours makes all gradients 0, and the step is skipped.
+        for norm_type, max_norm in ((1.0, 1.0), (2.0, 0.25), (3.0, 0.125), (float("inf"), 0.0625), (2.0, 1e6)):
+            add("torchamp_clips_alike", "torchamp_clips_by_norm_%g_to_%g" % (norm_type, max_norm), unscale=[0], optimizers=two_groups,
+                clip={"optimizers": [0], "max_norm": max_norm, "norm_type": norm_type, "scaled": False, "with": "torchamp"})
 
         add("a_gradient_penalty_is_equal", "gradient_penalty", penalty=0.5, inject=inf)
 
@@ -182,7 +187,7 @@ def loops(scenarios):
         add("two_optimizers_skip_on_their_own_alike", "inf_in_the_first_unscale_of_the_second", nets=2, mix=mix, unscale=[1], inject=[gradient(2, "nan", 0)])
         add("two_optimizers_skip_on_their_own_alike", "inf_in_both", nets=2, mix=mix, unscale=[0, 1], inject=[gradient(2, "nan", 0), gradient(2, "inf", 7)])
         add("two_optimizers_skip_on_their_own_alike", "accumulated_and_one_clipped", nets=2, mix=mix, unscale=[0], accumulate=2, inject=inf_in_second,
-            clip={"optimizers": [0], "max_norm": 0.25, "norm_type": 2.0, "scaled": False})
+            clip={"optimizers": [0], "max_norm": 0.25, "norm_type": 2.0, "scaled": False, "with": "libtorch"})
         add("two_optimizers_skip_on_their_own_alike", "one_net_two_optimizers", inject=[gradient(4, "inf", 3)],
             optimizers=[optimizer("SGD", group([0, 1], lr=0.25)), optimizer("SGD", group([2, 3], lr=0.125, momentum=0.5))])
 
@@ -254,7 +259,7 @@ def at_random(scenarios, count=24):
         inject = [gradient(step, dice.choice(VALUES), dice.randrange(parameters), dice.choice(("first", "middle", "last")))
                   for step in range(1, steps + 1) if dice.random() < 0.25]
         unscale = [i for i in range(nets) if dice.random() < 0.5]
-        clip = {"optimizers": unscale, "max_norm": 0.25, "norm_type": 2.0, "scaled": False} if unscale and dice.random() < 0.5 else None
+        clip = {"optimizers": unscale, "max_norm": 0.25, "norm_type": 2.0, "scaled": False, "with": "libtorch"} if unscale and dice.random() < 0.5 else None
         calls = [dice.choice((call(step, "update", dice.uniform(1.0, 5000.0)), call(step, "update_tensor", dice.uniform(1.0, 5000.0)),
                               call(step, "set_growth_factor", dice.uniform(1.1, 3.0)),
                               call(step, "set_backoff_factor", dice.uniform(0.1, 0.9))))

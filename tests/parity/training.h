@@ -4,6 +4,7 @@
 
 #include <torchamp/core/autocast.h>
 #include <torchamp/core/grad_scaler.h>
+#include <torchamp/optim/clip_grad.h>
 
 #include "parity/hand_over.h"
 #include "parity/net.h"
@@ -218,7 +219,12 @@ class Training {
       for (const auto& group : optimizers_.at(i)->param_groups()) {
         owned.insert(owned.end(), group.params().begin(), group.params().end());
       }
-      torch::nn::utils::clip_grad_norm_(owned, max_norm, number(clip.at("norm_type")));
+      const double norm_type = number(clip.at("norm_type"));
+      if (clip.at("with") == "torchamp") {
+        torchamp::clip_grad_norm_(owned, max_norm, norm_type);
+      } else {
+        torch::nn::utils::clip_grad_norm_(owned, max_norm, norm_type);
+      }
     }
   }
 

@@ -9,6 +9,7 @@
 #include <torchamp/core/moving_scale.h>
 #include <torchamp/core/nested.h>
 #include <torchamp/core/optimizer_stages.h>
+#include <torchamp/core/run_step.h>
 #include <torchamp/core/skip_alarm.h>
 #include <torchamp/core/step_counter.h>
 #include <torchamp/core/step_result.h>
@@ -17,7 +18,6 @@
 #include <torchamp/detail/gradients.h>
 #include <torchamp/detail/parameters.h>
 
-#include <ATen/autocast_mode.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
 
@@ -132,15 +132,6 @@ class BasicGradScaler : public MovingScale<LossScale> {
   FoundInf unscale_now(const detail::Gradients& gradients) const {
     return detail::unscale_(gradients, tensors_.inverse(), tensors_.may_be_below_one());
   }
-  /// Calls `step`, and drops the casts of weights that it may have changed, also if it throws.
-  template <class Step>
-  static void run(const Step& step) {
-    struct DropCasts {
-      ~DropCasts() { at::autocast::clear_cache(); }
-    } const drop_casts;
-    step();
-  }
-
   /// Null for a range of parameters.
   template <class Owner>
   static const void* owner_of(Owner& owner) {
@@ -148,6 +139,7 @@ class BasicGradScaler : public MovingScale<LossScale> {
   }
   template <class Optimizer>
   OptimizerStages::Entry& unscale_for_step(Optimizer& optimizer);
+  StepResult note_step(OptimizerStages::Entry& entry, const at::Tensor& found_inf, bool overflowed);
 
   OptimizerStages stages_;
   SkipAlarm skip_alarm_;
@@ -206,7 +198,7 @@ StepResult BasicGradScaler<LossScale>::step(Optimizer& optimizer) {
                   " LBFGS does; of a pointer, pass *optimizer");
   } else {
     if (!is_enabled()) {
-      run([&] { optimizer.step(); });
+      detail::run_step([&] { optimizer.step(); });
       steps_.note(/*taken=*/true);
       return StepResult(StepStatus::Taken);
     }
@@ -227,25 +219,35 @@ StepResult BasicGradScaler<LossScale>::step(Optimizer& optimizer) {
     const at::Tensor found_inf = entry->found_inf.combined(tensors_.scale().device());
     auto* const amp_optimizer = detail::as_amp_optimizer(optimizer);
     if (amp_optimizer != nullptr && amp_optimizer->decides_on_device()) {
-      run([&] { amp_optimizer->step_unless(found_inf, at::Tensor()); });
+      detail::run_step([&] { amp_optimizer->step_unless(found_inf, at::Tensor()); });
+      // On a CPU the host can see the answer, without an operator and without waiting.
+      if (found_inf.is_cpu()) {
+        return note_step(*entry, found_inf, *found_inf.const_data_ptr<float>() != 0);
+      }
       entry->stage = OptimizerStages::Stage::Stepped;
       steps_.note(found_inf);
       return StepResult(found_inf);
     }
     const bool overflowed = found_inf.template item<float>() != 0;
-    stages_.note_read(*entry, overflowed);
-    if (!overflowed) run([&] { optimizer.step(); });
-    entry->stage = OptimizerStages::Stage::Stepped;
-    steps_.note(/*taken=*/!overflowed);
-    return StepResult(overflowed ? StepStatus::Skipped : StepStatus::Taken, found_inf);
+    if (!overflowed) detail::run_step([&] { optimizer.step(); });
+    return note_step(*entry, found_inf, overflowed);
   }
+}
+
+template <class LossScale>
+StepResult BasicGradScaler<LossScale>::note_step(OptimizerStages::Entry& entry,
+                                                 const at::Tensor& found_inf, bool overflowed) {
+  stages_.note_read(entry, overflowed);
+  entry.stage = OptimizerStages::Stage::Stepped;
+  steps_.note(/*taken=*/!overflowed);
+  return StepResult(overflowed ? StepStatus::Skipped : StepStatus::Taken, found_inf);
 }
 
 template <class LossScale>
 template <class Optimizer, class Closure>
 StepResult BasicGradScaler<LossScale>::step(Optimizer& optimizer, Closure&& closure) {
   detail::check_no_closure(is_enabled());
-  run([&] { optimizer.step(std::forward<Closure>(closure)); });
+  detail::run_step([&] { optimizer.step(std::forward<Closure>(closure)); });
   steps_.note(/*taken=*/true);
   return StepResult(StepStatus::Taken);
 }

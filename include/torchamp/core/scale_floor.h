@@ -35,6 +35,14 @@ class ScaleFloor {
     state_ = policy.next(state_, overflowed.value_or(true));
   }
 
+  /// The scale was `scale`, and has moved by `policy` `moves` times since, the host does not know
+  /// on what.
+  template <class LossScale>
+  void learn(const LossScale& policy, double scale, int64_t moves) {
+    state_ = {static_cast<float>(scale), 0, 1};
+    for (int64_t i = 0; i < moves; ++i) move(policy, std::nullopt);
+  }
+
  private:
   LossScaleState state_{0, 0, 1};
 };

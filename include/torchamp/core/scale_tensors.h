@@ -3,6 +3,7 @@
 #pragma once
 
 #include <torchamp/core/loss_scale.h>
+#include <torchamp/core/scale_echo.h>
 #include <torchamp/core/scale_floor.h>
 #include <torchamp/detail/copy_to.h>
 #include <torchamp/detail/libtorch.h>
@@ -44,8 +45,9 @@ class ScaleTensors {
   const at::Tensor& scale() const { return scale_; }
   const at::Tensor& growth_tracker() const { return growth_tracker_; }
 
-  /// 1 / scale in float32, rounded once, as torch.amp computes it.
-  at::Tensor inverse() const;
+  /// 1 / scale. torch.amp computes it in float64 and rounds; one division in float32 gives the same
+  /// number, since float64 has more than twice the digits.
+  at::Tensor inverse() const { return scale_.reciprocal(); }
 
   /// False as long as the host can tell that the scale is at least 1, so that dividing by it makes
   /// no gradient larger.
@@ -92,12 +94,14 @@ class ScaleTensors {
   void keep_in_bounds_(const GradScalerOptions& options) {
     scale_.clamp_(options.min_scale(), options.max_scale());
   }
+  void raise_floor(const DynamicLossScale& policy);
   void move_with_hysteresis_(const GradScalerOptions& options, const at::Tensor& found_inf);
 
   at::Tensor scale_;               // 0-dim float32
   at::Tensor growth_tracker_;      // 0-dim int32
   at::Tensor hysteresis_tracker_;  // 0-dim int32
   ScaleFloor floor_;
+  ScaleEcho echo_;
 };
 
 inline void ScaleTensors::create(c10::Device device, const LossScaleState& state) {
@@ -124,11 +128,6 @@ inline at::Tensor ScaleTensors::multiply(const at::Tensor& loss) const {
   }
 }
 
-inline at::Tensor ScaleTensors::inverse() const {
-  if (!detail::has_float64(scale_.device())) return scale_.reciprocal();
-  return scale_.to(at::kDouble).reciprocal().to(at::kFloat);
-}
-
 inline void ScaleTensors::move_(const DynamicLossScale& policy, const at::Tensor& found_inf,
                                 std::optional<bool> overflowed) {
   const auto& options = policy.options();
@@ -140,6 +139,17 @@ inline void ScaleTensors::move_(const DynamicLossScale& policy, const at::Tensor
   }
   keep_in_bounds_(options);
   floor_.move(policy, overflowed);
+  if (!overflowed) raise_floor(policy);
+}
+
+// Steps that only the device decides on would lower the floor for ever.
+inline void ScaleTensors::raise_floor(const DynamicLossScale& policy) {
+  constexpr double low = 1024;  // ten overflows above 1, within which an answer will have come
+  if (echo_.is_asked()) {
+    if (const auto answer = echo_.poll()) floor_.learn(policy, answer->scale, answer->moves_since);
+  } else if (floor_.value() < low) {
+    echo_.ask(scale_);
+  }
 }
 
 // LibTorch's operator knows no hysteresis. The same rule as DynamicLossScale::next(), without a

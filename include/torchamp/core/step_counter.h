@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <torchamp/detail/libtorch.h>
+
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
@@ -21,8 +24,11 @@ class StepCounter {
   /// Host sync: none.
   void note(const at::Tensor& found_inf) {
     ++decided_on_device_;
-    const at::Tensor skipped = found_inf.to(at::kLong);
-    skipped_on_device_ = skipped_on_device_.defined() ? skipped_on_device_.add(skipped) : skipped;
+    if (!skipped_on_device_.defined()) {
+      const auto wide = detail::has_float64(found_inf.device()) ? at::kDouble : at::kFloat;
+      skipped_on_device_ = at::zeros({}, found_inf.options().dtype(wide));
+    }
+    skipped_on_device_ = skipped_on_device_.add(found_inf);
   }
 
   /// Host sync: one read if a step was decided on a device.
@@ -37,7 +43,7 @@ class StepCounter {
   int64_t taken_ = 0;
   int64_t skipped_ = 0;
   int64_t decided_on_device_ = 0;
-  at::Tensor skipped_on_device_;  // 0-dim int64
+  at::Tensor skipped_on_device_;  // 0-dim
 };
 
 }  // namespace v0

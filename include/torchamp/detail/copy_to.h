@@ -13,6 +13,7 @@ namespace detail {
 /// Host sync: none, but to a CPU, where the host would else read memory that is still being
 /// written.
 inline at::Tensor copy_to(const at::Tensor& tensor, c10::Device device) {
+  if (tensor.device() == device) return tensor;
   return tensor.to(device, /*non_blocking=*/!device.is_cpu());
 }
 

@@ -26,7 +26,7 @@ namespace detail {
 /// them: what one foreach operator takes.
 struct GradientGroup {
   c10::Device device;
-  at::ScalarType dtype;
+  at::ScalarType dtype;  // of the gradients; if complex, `values` are pairs of real numbers
   std::vector<at::Tensor> values;
 };
 
@@ -58,7 +58,7 @@ class Gradients {
  private:
   template <class Place>
   void add(const at::Tensor& parameter, HalfGradients half, const char* caller, const Place& place);
-  std::vector<at::Tensor>& bucket(const at::Tensor& values);
+  std::vector<at::Tensor>& bucket(c10::Device device, at::ScalarType dtype);
 
   std::vector<at::Tensor> gradients_;
   std::vector<GradientGroup> groups_;
@@ -152,7 +152,7 @@ void Gradients::add(const at::Tensor& parameter, HalfGradients half, const char*
   const auto [seen, is_new] = seen_.emplace(original.const_data_ptr(), original);
   TORCHAMP_CHECK(E10, is_new || (is_same_memory(seen->second, original) && !coalesce && !copy),
                  caller, ": ", place(), ", of shape ", parameter.sizes(),
-                 ", has a gradient that shares memory with another's, which would be unscaled"
+                 ", has a gradient that shares memory with another's, which would be changed"
                  " twice; give it memory of its own, as with clone()");
   if (coalesce || copy) {
     gradient = coalesce ? gradient.coalesce() : gradient.contiguous();
@@ -161,16 +161,14 @@ void Gradients::add(const at::Tensor& parameter, HalfGradients half, const char*
   gradients_.push_back(gradient);
   if (!is_new) return;
   const at::Tensor values = reachable_values(gradient);
-  bucket(values).push_back(values);
+  bucket(values.device(), dtype).push_back(values);
 }
 
-inline std::vector<at::Tensor>& Gradients::bucket(const at::Tensor& values) {
+inline std::vector<at::Tensor>& Gradients::bucket(c10::Device device, at::ScalarType dtype) {
   for (auto& group : groups_) {
-    if (group.device == values.device() && group.dtype == values.scalar_type()) {
-      return group.values;
-    }
+    if (group.device == device && group.dtype == dtype) return group.values;
   }
-  groups_.push_back({values.device(), values.scalar_type(), {}});
+  groups_.push_back({device, dtype, {}});
   return groups_.back().values;
 }
 

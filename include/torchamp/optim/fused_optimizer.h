@@ -3,6 +3,7 @@
 #pragma once
 
 #include <torchamp/core/amp_optimizer.h>
+#include <torchamp/core/run_step.h>
 #include <torchamp/detail/check.h>
 #include <torchamp/detail/copy_to.h>
 #include <torchamp/detail/parameters.h>
@@ -10,7 +11,6 @@
 #include <torchamp/optim/fused_tensors.h>
 #include <torchamp/optim/step_count.h>
 
-#include <ATen/autocast_mode.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/core/GradMode.h>
@@ -114,16 +114,17 @@ void FusedOptimizer<Kernel>::step_unless(const at::Tensor& found_inf,
   const auto on = [](const at::Tensor& number, c10::Device device) {
     return number.defined() ? detail::copy_to(number, device) : number;
   };
-  for (const auto& [options, tensors] : lists_of(items)) {
-    const auto& group_options = *options;
-    const auto device = tensors.key().device;
-    tensors.run(on(grad_scale, device), on(found_inf, device),
-                [&](const detail::FusedLists& lists) { Kernel::run(group_options, lists); });
-  }
+  detail::run_step([&] {
+    for (const auto& [options, tensors] : lists_of(items)) {
+      const auto& group_options = *options;
+      const auto device = tensors.key().device;
+      tensors.run(on(grad_scale, device), on(found_inf, device),
+                  [&](const detail::FusedLists& lists) { Kernel::run(group_options, lists); });
+    }
+  });
   if (!found_inf.defined()) {
     for (auto* const count : counts) (*count)->is_above_zero = true;
   }
-  at::autocast::clear_cache();
 }
 
 template <class Kernel>

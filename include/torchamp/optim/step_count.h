@@ -7,7 +7,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/rsub.h>
+#include <ATen/ops/logical_not.h>
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
@@ -81,7 +81,7 @@ inline void count_step(const std::vector<SharedStepCount*>& counts, const at::Te
   }
   for (const auto& [device, steps] : per_device) {
     if (found_inf.defined()) {
-      at::_foreach_add_(steps, at::rsub(copy_to(found_inf, device), 1));
+      at::_foreach_add_(steps, at::logical_not(copy_to(found_inf, device)));
     } else {
       at::_foreach_add_(steps, 1);
     }
