@@ -280,6 +280,9 @@ TEST_CASE("Gradients that are there are kept") {
   const FlatParameters flat(model->parameters());
 
   CHECK(flat.parameters()[0].grad().sum().item<float>() == 2);
+  flat.parameters()[0].mutable_grad().mul_(0.5);
+  CHECK(torch::equal(model->second->bias.grad(), torch::full({2}, 0.5)));
+  model->second->bias.mutable_grad().mul_(2);
   model->second->bias.sum().backward();
   CHECK(torch::equal(model->second->bias.grad(), torch::full({2}, 2.0)));
   CHECK(flat.parameters()[0].grad().sum().item<float>() == 4);
@@ -307,13 +310,17 @@ TEST_CASE("Sparse gradients are added to the flat one") {
   for (const bool twice : {false, true}) {
     torch::nn::Embedding table(torch::nn::EmbeddingOptions(4, 2).sparse(true));
     if (twice) table(rows).sum().backward();  // a sparse gradient that is there already
-    const FlatParameters flat(table->parameters());
+    FlatParameters flat(table->parameters());
     table(rows).sum().backward();
     const float once = twice ? 2 : 1;
     CHECK(torch::equal(
         table->weight.grad(),
         torch::tensor({{0., 0.}, {2., 2.}, {1., 1.}, {0., 0.}}, torch::kFloat) * once));
     CHECK(flat.parameters()[0].grad().sum().item<float>() == 6 * once);
+
+    table->weight.mutable_grad() = torch::eye(4).slice(1, 0, 2).to_sparse();
+    flat.refresh();
+    CHECK(flat.parameters()[0].grad().sum().item<float>() == 2);
   }
 }
 

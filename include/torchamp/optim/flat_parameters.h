@@ -157,7 +157,6 @@ std::shared_ptr<const FlatParameters::Handle> FlatParameters::make(Owner& owner,
   handle->state = std::make_shared<detail::FlatState>(std::move(buffers));
   handle->state->attach();
   detail::FlatHook::attach(handle->state);
-  handle->state->set_owner(handle);
   return handle;
 }
 

@@ -23,13 +23,12 @@ inline namespace v0 {
 namespace detail {
 
 /// What the hooks of the parameters share: the buffers. It lives as long as any parameter, and does
-/// nothing once neither `owner` nor an optimizer uses the flat tensors.
+/// nothing once nobody else, a FlatParameters or an optimizer, holds a flat tensor.
 class FlatState {
  public:
   explicit FlatState(std::vector<FlatBuffer> buffers) : buffers_(std::move(buffers)) {}
 
   const std::vector<FlatBuffer>& buffers() const { return buffers_; }
-  void set_owner(const std::shared_ptr<const void>& owner) { owner_ = owner; }
   void attach() {
     for (auto& buffer : buffers_) buffer.attach();
   }
@@ -62,12 +61,10 @@ class FlatState {
   std::atomic<int> pass_{-1};
   std::atomic<bool> retired_{false};
   std::vector<FlatBuffer> buffers_;
-  std::weak_ptr<const void> owner_;
 };
 
 inline bool FlatState::in_use() const {
   if (retired_) return false;
-  if (!owner_.expired()) return true;
   for (const auto& buffer : buffers_) {
     if (buffer.tensor().use_count() > 1) return true;
   }
