@@ -280,7 +280,8 @@ TEST_CASE("from_python.md: a scheduler") {
 
 TEST_CASE("from_python.md: half-precision weights") {
   Given given;
-  auto& [device, model, unused, scaler, loader] = given;
+  auto& [device, model, unused, unused_too, loader] = given;
+  torchamp::GradScaler scaler(torchamp::GradScalerOptions().init_scale(1024));
   const auto data = loader[0].data.to(torch::kHalf), target = loader[0].target;
 
   // [masters]

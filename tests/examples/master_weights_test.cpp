@@ -30,10 +30,11 @@ std::pair<torch::Tensor, torch::Tensor> shipped_data() {
   return {batch.data.select(1, 0).flatten(1), batch.target};
 }
 
-/// The loss over all images after two times through them in batches of 50.
+/// The loss over all images after six times through them in batches of 50.
 template <class Optimizer>
 double loss_after_training(torch::ScalarType dtype) {
-  static const auto [images, labels] = shipped_data();
+  static const auto data = shipped_data();
+  const torch::Tensor &images = data.first, &labels = data.second;
   torch::manual_seed(1);
   torch::nn::Sequential model(torch::nn::Linear(images.size(1), 32), torch::nn::ReLU(),
                               torch::nn::Linear(32, 10));
@@ -45,7 +46,7 @@ double loss_after_training(torch::ScalarType dtype) {
     return torch::nn::functional::cross_entropy(scores.to(torch::kFloat),
                                                 labels.narrow(0, first, count));
   };
-  for (int epoch = 0; epoch < 2; ++epoch) {
+  for (int epoch = 0; epoch < 6; ++epoch) {
     for (int64_t first = 0; first + 50 <= images.size(0); first += 50) {
       optimizer.zero_grad();
       scaler.scale(loss_of(first, 50)).backward();
@@ -54,12 +55,14 @@ double loss_after_training(torch::ScalarType dtype) {
     }
   }
   const torch::NoGradGuard no_grad;
-  return loss_of(0, images.size(0)).item<double>();
+  const torch::Tensor loss = loss_of(0, images.size(0));
+  return loss.item<double>();
 }
 
 }  // namespace
 
 TEST_CASE("Half-precision weights with masters reach the loss of float32, without they do not") {
+  torch::set_num_threads(1);  // the network is too small for more
   using Mastered = torchamp::MasterWeights<Adam>;
   const double full = loss_after_training<Adam>(torch::kFloat);
   const double plain = loss_after_training<Adam>(torch::kBFloat16);
@@ -68,8 +71,8 @@ TEST_CASE("Half-precision weights with masters reach the loss of float32, withou
   MESSAGE("float32 ", full, ", bfloat16 alone ", plain, ", bfloat16 with masters ", bfloat16,
           ", float16 with masters ", float16);
 
-  CHECK(full < 1.9);  // 2.3 is chance
+  CHECK(full < 1.5);  // 2.3 is chance
   CHECK(bfloat16 == doctest::Approx(full).epsilon(0.01));
   CHECK(float16 == doctest::Approx(full).epsilon(0.01));
-  CHECK(plain > full + 0.05);
+  CHECK(plain > full + 0.15);
 }

@@ -14,6 +14,7 @@
 #include <torch/serialize/archive.h>
 
 #include <cstddef>
+#include <exception>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -277,13 +278,11 @@ void MasterWeights<Inner>::load_inner(torch::serialize::InputArchive& archive) {
   state.swap(inner_.state());
   try {
     inner_.load(archive);
-  } catch (const c10::Error& error) {
-    state.swap(inner_.state());
+  } catch (const std::exception& error) {
+    inner_.state().swap(state);
+    const auto* const known = dynamic_cast<const c10::Error*>(&error);
     TORCHAMP_CHECK(E24, false, "load(): the archive does not fit the optimizer: ",
-                   error.what_without_backtrace());
-  } catch (...) {
-    state.swap(inner_.state());
-    throw;
+                   known != nullptr ? known->what_without_backtrace() : error.what());
   }
 }
 
