@@ -76,7 +76,7 @@ class FlatBuffer {
     std::optional<WeakTensor> apart{};  // a gradient with a graph; the view has its values
     bool released = false;
   };
-  enum class Kind { None, View, Apart, Other };
+  enum class Kind { NoGradient, View, Apart, Other };
   // Bytes that take less time to copy than an operator takes to be called.
   static constexpr std::size_t at_once = 32'768;
 
@@ -202,7 +202,7 @@ inline bool FlatBuffer::is_view(const at::Tensor& gradient, const at::Tensor& vi
 }
 
 inline FlatBuffer::Kind FlatBuffer::kind_of(const at::Tensor& gradient, const Part& part) {
-  if (!gradient.defined()) return Kind::None;
+  if (!gradient.defined()) return Kind::NoGradient;
   if (is_view(gradient, part.gradient)) return Kind::View;
   const bool apart = part.apart && at::Tensor(part.apart->lock()).is_same(gradient);
   return apart ? Kind::Apart : Kind::Other;
@@ -243,7 +243,7 @@ inline void FlatBuffer::settle() {
     if (!parameter.defined()) continue;
     if (parameter.const_data_ptr() != data(part)) take_back(part, parameter);
     kinds.push_back(kind_of(parameter.grad(), part));
-    dropped_parts += kinds.back() == Kind::None ? 1 : 0;
+    dropped_parts += kinds.back() == Kind::NoGradient ? 1 : 0;
     has_other = has_other || kinds.back() == Kind::Other;
     live.emplace_back(&part, std::move(parameter));
   }
@@ -262,7 +262,7 @@ inline void FlatBuffer::settle() {
     } else if (dropped) {
       part->apart.reset();
       parameter.mutable_grad() = at::Tensor();
-    } else if (kinds[i] == Kind::None) {
+    } else if (kinds[i] == Kind::NoGradient) {
       part->gradient.zero_();
       parameter.mutable_grad() = part->gradient;
     }

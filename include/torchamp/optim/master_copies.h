@@ -39,7 +39,7 @@ class MasterCopies {
   /// What has become of the parameters' gradients since `make_gradients()`. Replaced: none of them
   /// is there any more, as after `zero_grad()` and `backward()`. Accumulated: some are, and there
   /// is more, as after another `backward()`.
-  enum class Change { None, Replaced, Accumulated };
+  enum class Change { Same, Replaced, Accumulated };
 
   /// Makes masters for the parameters that have none yet, and forgets those of parameters that are
   /// gone.   Throws: [E24] if a parameter no longer fits its master; nothing has changed.
@@ -248,7 +248,7 @@ inline MasterCopies::Change MasterCopies::gradient_change() const {
     kept += same && gradient.defined() ? 1 : 0;
     different += same && pair.gradient_version == version_of(gradient) ? 0 : 1;
   }
-  if (different == 0) return Change::None;
+  if (different == 0) return Change::Same;
   return kept == 0 ? Change::Replaced : Change::Accumulated;
 }
 

@@ -176,7 +176,7 @@ std::vector<at::Tensor> MasterWeights<Inner>::parameters_to_unscale() {
   copies_.check_parameters("MasterWeights");
   // Gradients that the masters have already may be clipped, or unscaled as a range of parameters.
   // Those of a step that was skipped must not be taken again.
-  if (stage_ != Stage::WithGradients || copies_.gradient_change() != MasterCopies::Change::None) {
+  if (stage_ != Stage::WithGradients || copies_.gradient_change() != MasterCopies::Change::Same) {
     copies_.make_gradients();
   }
   stage_ = Stage::WithAScaler;
@@ -253,7 +253,7 @@ void MasterWeights<Inner>::settle_gradients(const char* caller) {
   using Change = MasterCopies::Change;
   if (stage_ != Stage::WithoutGradients) {
     const auto change = copies_.gradient_change();
-    if (change == Change::None) return;
+    if (change == Change::Same) return;
     TORCHAMP_CHECK(
         E24, stage_ != Stage::WithAScaler || change != Change::Accumulated, caller,
         ": the gradients of the parameters have changed since the scaler unscaled them;"
