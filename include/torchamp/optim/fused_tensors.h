@@ -86,7 +86,7 @@ class FusedTensors {
       if (begin != end) kernel(part(begin, end, grad_scale, found_inf));
     };
     if (!key_.is_small || params_.size() == 1 || threads == 1) return run_part(0, params_.size());
-    for_each_part(params_.size(), std::min(threads, params_.size()), run_part);
+    for_each_part(params_.size(), (std::min)(threads, params_.size()), run_part);
   }
 
  private:
