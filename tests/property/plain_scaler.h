@@ -189,13 +189,11 @@ class Scaler {
       if (!gradients_of(optimizer.parameters).empty()) return "E03";  // scaled ones
       status = "no gradients";
     } else {
-      if (!optimizer.decides_on_device) {
-        entry.host_knows = true;
-        if (!entry.overflowed) {
-          for (const auto range : entry.ranges) entries[range].host_knows = true;
-        }
-      }
       if (throws && (optimizer.decides_on_device || !entry.overflowed)) return optimizer_threw;
+      entry.host_knows = true;  // on a CPU also if the device decides
+      if (!entry.overflowed) {
+        for (const auto range : entry.ranges) entries[range].host_knows = true;
+      }
       if (!entry.overflowed) descend(optimizer);
       status = entry.overflowed ? "skipped" : "taken";
       ++(entry.overflowed ? skipped : taken);
