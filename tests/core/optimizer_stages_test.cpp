@@ -260,6 +260,10 @@ TEST_CASE("A gradient of which a part was unscaled in a range is refused, and th
   CHECK_ERROR_SAYS("FlatParameters", by_parts.ranges_of({whole}, &other, "step()"));
   CHECK_ERROR(E11, by_whole.check_not_unscaled({whole.slice(0, 5, 6)}, nullptr, "unscale_()"));
   CHECK_NOTHROW(by_parts.ranges_of({apart}, &other, "step()"));
+  const auto sparse = torch::eye(2).to_sparse();
+  by_parts.add_range({sparse}, found(0));
+  CHECK_NOTHROW(by_parts.ranges_of({apart}, &other, "step()"));
+  CHECK_NOTHROW(by_parts.ranges_of({torch::eye(3).to_sparse()}, &other, "step()"));
   CHECK_NOTHROW(by_parts.ranges_of({whole.slice(0, 0, 1)}, &other, "step()"));
   CHECK_NOTHROW(by_parts.ranges_of({whole.slice(0, 3, 6)}, &other, "step()"));
 }

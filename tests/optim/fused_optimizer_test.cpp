@@ -270,6 +270,32 @@ TEST_CASE_TEMPLATE("Gradients and parameters of other strides step right", Kind,
   CHECK(twins.are_close());
 }
 
+TEST_CASE_TEMPLATE("A gradient of other strides is divided by grad_scale too", Kind, FOR_ALL) {
+  Twins twins(1);
+  typename Kind::Fused fused(twins.a, Kind::options());
+  twins.set_gradients();
+  twins.a[0].mutable_grad() = (twins.a[0].grad() * 8).t().contiguous().t();
+
+  fused.step_unless(torch::zeros({}), torch::full({}, 8.0));
+
+  CHECK(torch::equal(twins.a[0].grad(), twins.b[0].grad()));
+}
+
+TEST_CASE_TEMPLATE("A parameter that stands there twice, as tied weights do, is stepped once", Kind,
+                   FOR_ALL) {
+  Twins twins(2);
+  const std::vector<torch::Tensor> tied{twins.a[0], twins.a[1], twins.a[0]};
+  typename Kind::Fused fused(tied, Kind::options());
+  typename Kind::Stock stock(twins.b, Kind::options());
+  for (int i = 0; i < 2; ++i) {
+    twins.set_gradients();
+    fused.step();
+    stock.step();
+  }
+
+  CHECK(twins.are_close());
+}
+
 TEST_CASE_TEMPLATE("What cannot be stepped is refused before anything has changed", Kind, FOR_ALL) {
   Twins twins(2);
   typename Kind::Fused fused(twins.a, Kind::options());

@@ -2,7 +2,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <ATen/autocast_mode.h>
+#include <c10/macros/Export.h>
+
+// As in ATen/autocast_mode.h, which alone would double what GradScaler's header costs to compile.
+namespace at {
+namespace autocast {
+TORCH_API void clear_cache();
+}  // namespace autocast
+}  // namespace at
 
 namespace torchamp {
 inline namespace v0 {

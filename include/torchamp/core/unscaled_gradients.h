@@ -68,7 +68,7 @@ const at::Tensor* UnscaledGradients<By>::overlapping(
   for (const auto& [impl, unscaled] : known_) {
     auto alive = unscaled.gradient.lock();
     if (!alive) continue;
-    const auto gradient = at::Tensor::wrap_tensor_impl(std::move(alive));
+    const auto gradient = at::Tensor(std::move(alive));
     if (gradient.layout() == c10::kStrided) spans.insert(span_of(gradient));
   }
   for (const auto& gradient : gradients) {

@@ -134,8 +134,8 @@ void Gradients::add(const at::Tensor& parameter, HalfGradients half, const char*
   TORCHAMP_CHECK(E09, half == HalfGradients::Allowed || dtype != at::kHalf, caller, ": ", place(),
                  ", of shape ", parameter.sizes(),
                  ", has a Half gradient, which cannot be unscaled without losing what scaling"
-                 " saved; keep the parameters in float32 and let AutocastGuard cast them, or give"
-                 " the scaler an AmpOptimizer that has master weights");
+                 " saved; keep the parameters in float32 and let AutocastGuard cast them, or have"
+                 " MasterWeights as the optimizer, and unscale that rather than the parameters");
   TORCHAMP_CHECK(E10, can_be_unscaled(dtype) && has_reachable_values(gradient), caller, ": ",
                  place(), ", of shape ", parameter.sizes(), ", has a gradient of dtype ", dtype,
                  " and layout ", gradient.layout(),

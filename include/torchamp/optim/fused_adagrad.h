@@ -10,29 +10,22 @@
 #include <torch/optim/adagrad.h>
 
 #include <array>
-#include <cstdint>
 
 namespace torchamp {
 inline namespace v0 {
 namespace detail {
 
-struct FusedAdagradKernel {
-  using Optimizer = torch::optim::Adagrad;
-  using Options = torch::optim::AdagradOptions;
-  using State = torch::optim::AdagradParamState;
+struct FusedAdagradKernel : FusedKernel<torch::optim::Adagrad, torch::optim::AdagradOptions,
+                                        torch::optim::AdagradParamState> {
   static constexpr FusedOperator fused{"aten::_fused_adagrad_", "FusedAdagrad",
                                        "torch::optim::Adagrad"};
 
-  static bool remembers(const Options& /*options*/) { return true; }
-  static bool first_step_differs(const Options& /*options*/) { return false; }
   static std::array<at::Tensor*, 3> moments(State& state, const Options& /*options*/) {
     return {&state.sum(), nullptr, nullptr};
   }
   static at::Tensor new_moment(const at::Tensor& parameter, const Options& options) {
     return at::full_like(parameter, options.initial_accumulator_value());
   }
-  static int64_t steps(const State& state) { return state.step(); }
-  static void set_steps(State& state, int64_t steps) { state.step(steps); }
 
   static void run(const Options& options, const FusedLists& lists) {
     at::_fused_adagrad_(lists.params, lists.grads, lists.moments[0], lists.steps, options.lr(),

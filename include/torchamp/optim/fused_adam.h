@@ -6,11 +6,9 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_fused_adam.h>
-#include <ATen/ops/zeros_like.h>
 #include <torch/optim/adam.h>
 
 #include <array>
-#include <cstdint>
 #include <tuple>
 
 namespace torchamp {
@@ -19,22 +17,11 @@ namespace detail {
 
 /// What Adam and AdamW remember of a parameter.
 template <class StockOptimizer, class StockOptions, class StockState>
-struct FusedAdamMoments {
-  using Optimizer = StockOptimizer;
-  using Options = StockOptions;
-  using State = StockState;
-
-  static bool remembers(const Options& /*options*/) { return true; }
-  static bool first_step_differs(const Options& /*options*/) { return false; }
-  static std::array<at::Tensor*, 3> moments(State& state, const Options& options) {
+struct FusedAdamMoments : FusedKernel<StockOptimizer, StockOptions, StockState> {
+  static std::array<at::Tensor*, 3> moments(StockState& state, const StockOptions& options) {
     return {&state.exp_avg(), &state.exp_avg_sq(),
             options.amsgrad() ? &state.max_exp_avg_sq() : nullptr};
   }
-  static at::Tensor new_moment(const at::Tensor& parameter, const Options& /*options*/) {
-    return at::zeros_like(parameter);
-  }
-  static int64_t steps(const State& state) { return state.step(); }
-  static void set_steps(State& state, int64_t steps) { state.step(steps); }
 };
 
 struct FusedAdamKernel : FusedAdamMoments<torch::optim::Adam, torch::optim::AdamOptions,

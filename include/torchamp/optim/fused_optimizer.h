@@ -13,25 +13,53 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/TensorImpl.h>
 #include <torch/optim/optimizer.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 namespace torchamp {
 inline namespace v0 {
 
+namespace detail {
+
+/// What a fused optimizer remembers of a parameter, as most do; a kernel adds `fused`, `moments()`
+/// and `run()`, and what it does in another way.
+template <class StockOptimizer, class StockOptions, class StockState>
+struct FusedKernel {
+  using Optimizer = StockOptimizer;
+  using Options = StockOptions;
+  using State = StockState;
+
+  static bool remembers(const Options& /*options*/) { return true; }
+  static bool first_step_differs(const Options& /*options*/) { return false; }
+  static at::Tensor new_moment(const at::Tensor& parameter, const Options& /*options*/) {
+    return at::zeros_like(parameter);
+  }
+  static int64_t steps(const State& state) { return state.step(); }
+  static void set_steps(State& state, int64_t steps) { state.step(steps); }
+};
+
+}  // namespace detail
+
 /// What the fused optimizers share. Use FusedAdam, FusedAdamW, FusedSGD or FusedAdagrad.
 ///
 /// Each is the optimizer of torch::optim of that name, with its options, param groups, learning
 /// rate schedulers and archives, which the two can exchange at any time, but a step is one operator
-/// for all parameters of a group, device and dtype. Through a GradScaler, steps are skipped on the
+/// for all parameters of a group, device and dtype (on a CPU one for each thread, where the tensors
+/// are small). Through a GradScaler, steps are skipped on the
 /// device: the host reads nothing.
+///
+/// A parameter that stands there twice, as tied weights do in `model->parameters()`, is stepped
+/// once, as Python's are; the stock optimizer steps it twice.
 ///
 /// `Kernel` says which operator, and what it remembers of a parameter.
 template <class Kernel>
@@ -46,7 +74,8 @@ class FusedOptimizer : public Kernel::Optimizer, public AmpOptimizer {
   torch::Tensor step(LossClosure closure = nullptr) override;
 
   bool decides_on_device() const override { return true; }
-  /// The gradients are divided by `grad_scale` where they stand, unless the step is skipped.
+  /// The gradients are divided by `grad_scale` too, unless the step is skipped; one with other
+  /// strides than its parameter's is replaced by a copy for that.
   void step_unless(const at::Tensor& found_inf, const at::Tensor& grad_scale) override;
 
   /// Brings the number of steps in `state()` up to date; `save()` does it too.
@@ -86,7 +115,7 @@ class FusedOptimizer : public Kernel::Optimizer, public AmpOptimizer {
   std::vector<Item> items_to_step();
   State& state_of(const at::Tensor& parameter, const Options& options, NewCounts& counts);
   static std::vector<std::pair<const Options*, detail::FusedTensors>> lists_of(
-      const std::vector<Item>& items);
+      const std::vector<Item>& items, bool divides);
 };
 
 template <class Kernel>
@@ -115,7 +144,7 @@ void FusedOptimizer<Kernel>::step_unless(const at::Tensor& found_inf,
     return number.defined() ? detail::copy_to(number, device) : number;
   };
   detail::run_step([&] {
-    for (const auto& [options, tensors] : lists_of(items)) {
+    for (const auto& [options, tensors] : lists_of(items, grad_scale.defined())) {
       const auto& group_options = *options;
       const auto device = tensors.key().device;
       tensors.run(on(grad_scale, device), on(found_inf, device),
@@ -129,19 +158,19 @@ void FusedOptimizer<Kernel>::step_unless(const at::Tensor& found_inf,
 
 template <class Kernel>
 std::vector<typename FusedOptimizer<Kernel>::Item> FusedOptimizer<Kernel>::items_to_step() {
-  std::size_t number = 0;
+  std::unordered_set<const c10::TensorImpl*> seen;
   detail::for_each_parameter(*this, [&](const at::Tensor& parameter, const auto& place) {
     if (!parameter.grad().defined()) return;
     detail::check_can_be_fused(parameter, Kernel::fused, place);
-    ++number;
+    seen.insert(parameter.unsafeGetTensorImpl());
   });
   std::vector<Item> items;
-  items.reserve(number);
+  items.reserve(seen.size());
   NewCounts counts;
   for (auto& group : this->param_groups()) {
     const auto& options = static_cast<const Options&>(group.options());
     for (const auto& parameter : group.params()) {
-      if (!parameter.defined() || !parameter.grad().defined()) continue;
+      if (seen.erase(parameter.unsafeGetTensorImpl()) == 0) continue;  // no gradient, or had it
       State* const state =
           Kernel::remembers(options) ? &state_of(parameter, options, counts) : nullptr;
       items.push_back({parameter, options, state});
@@ -179,13 +208,14 @@ typename FusedOptimizer<Kernel>::State& FusedOptimizer<Kernel>::state_of(
 
 template <class Kernel>
 std::vector<std::pair<const typename Kernel::Options*, detail::FusedTensors>>
-FusedOptimizer<Kernel>::lists_of(const std::vector<Item>& items) {
+FusedOptimizer<Kernel>::lists_of(const std::vector<Item>& items, bool divides) {
   std::vector<std::pair<const Options*, detail::FusedTensors>> lists;
   for (const auto& item : items) {
     at::Tensor gradient = item.parameter.grad();
     // The operators walk the memory of all tensors of a parameter alike.
     if (!detail::is_laid_out_as(gradient, item.parameter)) {
       gradient = at::empty_like(item.parameter).copy_(gradient);
+      if (divides) item.parameter.mutable_grad() = gradient;
     }
     auto* const count = item.state != nullptr ? item.state->count.get() : nullptr;
     const detail::FusedTensors::Key key{item.parameter.device(), item.parameter.scalar_type(),

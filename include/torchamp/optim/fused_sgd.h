@@ -8,7 +8,6 @@
 #include <ATen/ops/_fused_sgd.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/rsub.h>
-#include <ATen/ops/zeros_like.h>
 #include <c10/core/ScalarType.h>
 #include <torch/optim/sgd.h>
 
@@ -21,10 +20,8 @@ namespace torchamp {
 inline namespace v0 {
 namespace detail {
 
-struct FusedSGDKernel {
-  using Optimizer = torch::optim::SGD;
-  using Options = torch::optim::SGDOptions;
-  using State = torch::optim::SGDParamState;
+struct FusedSGDKernel
+    : FusedKernel<torch::optim::SGD, torch::optim::SGDOptions, torch::optim::SGDParamState> {
   static constexpr FusedOperator fused{"aten::_fused_sgd_", "FusedSGD", "torch::optim::SGD"};
 
   static bool remembers(const Options& options) { return options.momentum() != 0; }
@@ -36,9 +33,6 @@ struct FusedSGDKernel {
   }
   static std::array<at::Tensor*, 3> moments(State& state, const Options& /*options*/) {
     return {&state.momentum_buffer(), nullptr, nullptr};
-  }
-  static at::Tensor new_moment(const at::Tensor& parameter, const Options& /*options*/) {
-    return at::zeros_like(parameter);
   }
 
   /// The stock state has no number; where there is a buffer, a step was taken.
