@@ -14,8 +14,10 @@ TEST_CASE("Copies are sorted by dtypes, and one operator makes all of a kind") {
   auto bfloat = torch::zeros({1}, torch::kBFloat16), full = torch::zeros({1});
   CopyLists lists;
   lists.add(half, one);
-  lists.add(bfloat, three);
   lists.add(half2, two);
+  CHECK(lists.size() == 1);
+  lists.add(bfloat, three);
+  CHECK(lists.size() == 2);
   lists.add(full, bfloat);
   OperatorCounter copies("aten::_foreach_copy_");
 

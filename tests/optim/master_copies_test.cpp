@@ -44,6 +44,7 @@ TEST_CASE("Half-precision parameters get float32 masters, others are their own")
   CHECK(masters[0].equal(torch::full({2}, 1.0)));
   CHECK(masters[1].equal(torch::full({2}, 2.0)));
   CHECK(masters[0].scalar_type() == torch::kFloat);
+  CHECK(masters[1].scalar_type() == torch::kFloat);
   CHECK(masters[0].is_leaf());
   CHECK(masters[2].is_same(parameters[2]));
   CHECK(masters[3].is_same(parameters[3]));
@@ -90,6 +91,10 @@ TEST_CASE("Parameters in another order, or in other groups, are followed") {
   CHECK(copies.masters(1)[0].is_same(before[0]));
   copies.follow({{{a}}}, "test");
   CHECK(copies.groups() == 1);
+  CHECK(copies.masters().size() == 1);
+  copies.follow({{{a, b}}}, "test");
+  CHECK(copies.masters().size() == 2);
+  copies.follow({{{a}}}, "test");
   CHECK(copies.masters().size() == 1);
 }
 

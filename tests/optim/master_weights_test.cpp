@@ -797,9 +797,13 @@ TEST_CASE("A divisor that is left to the step is handed on") {
 }
 
 TEST_CASE("An inner optimizer that does not decide on the device says so") {
+  struct Told : SGD, torchamp::AmpOptimizer {
+    using SGD::SGD;
+  };
   Problem problem;
 
   CHECK_FALSE(problem.optimizer.decides_on_device());
+  CHECK_FALSE(MasterWeights<Told>(Tensors{weight(1)}, 1.0).decides_on_device());
   CHECK(problem.optimizer.has_master_weights());
   CHECK_ERROR(E20, problem.optimizer.step_unless(torch::zeros({}), torch::Tensor()));
 }
