@@ -4,6 +4,7 @@
 #include <torchamp/core/grad_scaler.h>
 #include <torchamp/optim/flat_parameters.h>
 #include <torchamp/optim/fused_adam.h>
+#include <torchamp/optim/fused_sgd.h>
 
 #include "optim/flat_nets.h"
 #include "support/doctest.h"
@@ -458,6 +459,28 @@ TEST_CASE_TEMPLATE("A step calls as many operators for 10,000 parameters as for 
   };
   // 16 numbers are 64 bytes, so that as many numbers are stepped.
   CHECK(operators(10'000, 16) == operators(1, 160'000));
+}
+
+TEST_CASE_TEMPLATE("From scale to update an iteration over flat parameters is at most 24 operators",
+                   Optimizer, torchamp::FusedAdam, torchamp::FusedSGD) {
+  const std::vector<torch::Tensor> parameters{torch::ones({10}).requires_grad_(),
+                                              torch::ones({10}).requires_grad_()};
+  const FlatParameters flat(parameters);
+  Optimizer optimizer(flat.parameters(), typename Optimizer::Options(0.1));
+  torchamp::GradScaler scaler;
+  int calls = 0;
+  for (int i = 0; i < 30; ++i) {  // long enough for all that is only done now and then
+    const auto loss = (parameters[0] + parameters[1]).sum();
+    OperatorCounter counter;
+    const auto scaled = scaler.scale(loss);
+    calls = counter.more();
+    scaled.backward();
+    counter.more();
+    scaler.step(optimizer);
+    scaler.update();
+    calls += counter.more();
+  }
+  CHECK(calls <= 24);
 }
 
 TEST_CASE("A fused optimizer over flat parameters makes the host read nothing") {

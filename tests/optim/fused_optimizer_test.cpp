@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The torchamp authors
 // SPDX-License-Identifier: MIT
+#include <torchamp/core/autocast.h>
 #include <torchamp/core/grad_scaler.h>
 #include <torchamp/optim/fused_adagrad.h>
 #include <torchamp/optim/fused_adam.h>
@@ -53,6 +54,15 @@ struct Adagrad {
   }
 };
 
+/// A step of both with equal gradients, as `Twins::set_gradients()` makes them.
+template <class... Gradients>
+void step_both(Twins& twins, torch::optim::Optimizer& fused, torch::optim::Optimizer& stock,
+               Gradients... gradients) {
+  twins.set_gradients(gradients...);
+  fused.step();
+  stock.step();
+}
+
 torchamp::GradScaler scaler_of(double scale) {
   torchamp::GradScaler scaler(
       torchamp::GradScalerOptions().init_scale(scale).growth_interval(1000000));
@@ -71,9 +81,7 @@ TEST_CASE_TEMPLATE("A fused optimizer walks the way of the stock one", Kind, FOR
     typename Kind::Stock stock(twins.b, Kind::options());
 
     for (int i = 0; i < 10; ++i) {
-      twins.set_gradients();
-      fused.step();
-      stock.step();
+      step_both(twins, fused, stock);
     }
 
     CHECK(twins.are_close());
@@ -86,9 +94,7 @@ TEST_CASE_TEMPLATE("Parameters without a gradient wait, and count their own step
   typename Kind::Stock stock(twins.b, Kind::options());
 
   for (int i = 0; i < 9; ++i) {
-    twins.set_gradients(1, i % 4);
-    fused.step();
-    stock.step();
+    step_both(twins, fused, stock, 1, i % 4);
   }
 
   CHECK(twins.are_close());
@@ -107,9 +113,7 @@ TEST_CASE_TEMPLATE("Large tensors, small ones and such of another dtype step ali
   typename Kind::Stock stock(twins.b, Kind::options());
 
   for (int i = 0; i < 3; ++i) {
-    twins.set_gradients();
-    fused.step();
-    stock.step();
+    step_both(twins, fused, stock);
   }
 
   CHECK(twins.are_close());
@@ -182,9 +186,7 @@ TEST_CASE_TEMPLATE("A run goes on from the stock optimizer's archive, and back",
   typename Kind::Fused fused(twins.a, Kind::options());
   typename Kind::Stock stock(twins.b, Kind::options());
   for (int i = 0; i < 3; ++i) {
-    twins.set_gradients(1, i);
-    fused.step();
-    stock.step();
+    step_both(twins, fused, stock, 1, i);
   }
 
   typename Kind::Stock from_fused(twins.a, Kind::options(9.0));
@@ -230,11 +232,7 @@ TEST_CASE_TEMPLATE(
   };
   typename Kind::Fused fused(groups(twins.a), Kind::options());
   typename Kind::Stock stock(groups(twins.b), Kind::options());
-  const auto step = [&] {
-    twins.set_gradients();
-    fused.step();
-    stock.step();
-  };
+  const auto step = [&] { step_both(twins, fused, stock); };
   step();
   torch::optim::StepLR schedule_a(fused, 1, 0.5), schedule_b(stock, 1, 0.5);
   for (int i = 0; i < 2; ++i) {
@@ -288,9 +286,7 @@ TEST_CASE_TEMPLATE("A parameter that stands there twice, as tied weights do, is 
   typename Kind::Fused fused(tied, Kind::options());
   typename Kind::Stock stock(twins.b, Kind::options());
   for (int i = 0; i < 2; ++i) {
-    twins.set_gradients();
-    fused.step();
-    stock.step();
+    step_both(twins, fused, stock);
   }
 
   CHECK(twins.are_close());
@@ -364,15 +360,13 @@ TEST_CASE_TEMPLATE("A step inside an autocast region is seen by the next forward
   const auto weight = torch::ones({4, 4}).requires_grad_();
   typename Kind::Fused fused(std::vector<torch::Tensor>{weight}, Kind::options());
   const auto input = torch::ones({1, 4});
-  at::autocast::set_autocast_enabled(torch::kCPU, true);
-  at::autocast::increment_nesting();
+  const torchamp::AutocastGuard region(torch::kCPU,
+                                       torchamp::AutocastOptions().cache_enabled(true));
+
   const auto before = at::linear(input, weight);
   weight.mutable_grad() = torch::ones({4, 4});
   fused.step();
   const auto after = at::linear(input, weight);
-  at::autocast::decrement_nesting();
-  at::autocast::clear_cache();
-  at::autocast::set_autocast_enabled(torch::kCPU, false);
 
   CHECK_FALSE(torch::equal(before, after));
 }

@@ -67,6 +67,7 @@ class FusedOptimizer : public Kernel::Optimizer, public AmpOptimizer {
  public:
   using Kernel::Optimizer::Optimizer;
   using typename Kernel::Optimizer::LossClosure;
+  using Options = typename Kernel::Options;  // those of the stock optimizer
 
   /// A step with true gradients. Casts cached by autocast are dropped, so that a forward pass in
   /// the same region sees the new weights.   Host sync: none, but for what `closure` does.
@@ -102,7 +103,6 @@ class FusedOptimizer : public Kernel::Optimizer, public AmpOptimizer {
   };
 
  private:
-  using Options = typename Kernel::Options;
   /// A parameter that has a gradient.
   struct Item {
     const at::Tensor& parameter;
