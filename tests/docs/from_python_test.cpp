@@ -469,6 +469,25 @@ TEST_CASE("from_python.md: names around autocast") {
   CHECK(scripted.forward({x}).toTensor().equal(torch::full({2, 2}, 2.0)));
 }
 
+TEST_CASE("from_python.md: fused optimizers, with the options of torch::optim") {
+  const auto weight = torch::ones({2}, torch::requires_grad());
+  const std::vector<torch::Tensor> parameters{weight};
+  torchamp::FusedAdam adam(parameters, torch::optim::AdamOptions(1e-3));
+  torchamp::FusedAdamW adamw(parameters, torch::optim::AdamWOptions(1e-3));
+  torchamp::FusedSGD sgd(parameters, torch::optim::SGDOptions(1e-3).momentum(0.9));
+  torchamp::FusedAdagrad adagrad(parameters, torch::optim::AdagradOptions(1e-3));
+  const std::vector<torch::optim::Optimizer*> optimizers{&adam, &adamw, &sgd, &adagrad};
+  GradScaler scaler;
+  for (auto* const optimizer : optimizers) {
+    optimizer->zero_grad();
+    scaler.scale(weight.sum()).backward();
+    scaler.step(*optimizer);
+    scaler.update();
+  }
+
+  CHECK(scaler.taken_steps() == 4);
+}
+
 TEST_CASE("from_python.md: names around the scaler") {
   struct MasterAdam : torch::optim::Adam, AmpOptimizer {
     using torch::optim::Adam::Adam;
