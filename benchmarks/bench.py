@@ -290,7 +290,7 @@ def parse_arguments():
     parser.add_argument("--python", default="", help="a Python with the torch of the same version; empty: none")
     parser.add_argument("--python-missing", default="", help="why there is none")
     parser.add_argument("--compiler", required=True)
-    parser.add_argument("--includes", default="", help="include folders, with ; between them")
+    parser.add_argument("--include", action="append", default=[], help="an include folder for what is compiled; several times")
     parser.add_argument("--standard", default="17")
     parser.add_argument("--version", default="")
     parser.add_argument("--output", required=True, type=pathlib.Path, help="without .json and .md")
@@ -325,7 +325,7 @@ def main():
     if options.quick:
         why["compile"] = "a quick run leaves it out"
     elif "compile" in wanted:
-        compiler = compile_time.Compiler(options.compiler, options.standard, options.includes.split(";"))
+        compiler = compile_time.Compiler(options.compiler, options.standard, options.include)
         compile_rows = measure_compile_times(compiler, (options.rounds + 2) // 3, say)
     rows = list(results.rows.values()) + compile_rows
     shares = [share for row in rows for share in row.get("others", []) if share is not None]
