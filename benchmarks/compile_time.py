@@ -20,8 +20,7 @@ class Compiler:
     def __init__(self, compiler, standard, includes):
         self.command = [compiler, f"-std=c++{standard}", "-fsyntax-only"]
         for folder in includes:
-            # The project's own headers as in a user's program, LibTorch's as the system's.
-            self.command += ["-isystem" if (pathlib.Path(folder) / "ATen").exists() or "torch" in folder else "-I", folder]
+            self.command += ["-isystem", folder]
 
     def seconds(self, headers):
         """CPU seconds: what other programs do meanwhile lengthens the wait more than the work."""
