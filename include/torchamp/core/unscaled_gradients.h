@@ -5,11 +5,11 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Layout.h>
 #include <c10/core/TensorImpl.h>
+#include <c10/util/flat_hash_map.h>
 #include <c10/util/intrusive_ptr.h>
 
 #include <iterator>
 #include <map>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -58,7 +58,7 @@ class UnscaledGradients {
     By* by;
   };
 
-  std::unordered_map<const c10::TensorImpl*, Unscaled> known_;
+  ska::flat_hash_map<const c10::TensorImpl*, Unscaled> known_;
 };
 
 template <class By>

@@ -11,10 +11,10 @@
 #include <ATen/ops/view_as_real.h>
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
+#include <c10/util/flat_hash_map.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -63,7 +63,7 @@ class Gradients {
   std::vector<at::Tensor> gradients_;
   std::vector<GradientGroup> groups_;
   std::vector<std::pair<at::Tensor, at::Tensor>> copies_;  // parameter, gradient
-  std::unordered_map<const void*, at::Tensor> seen_;       // values by where they begin
+  ska::flat_hash_map<const void*, at::Tensor> seen_;       // values by where they begin
 };
 
 /// True for the dtypes that have kernels here.
@@ -158,10 +158,11 @@ void Gradients::add(const at::Tensor& parameter, HalfGradients half, const char*
     gradient = coalesce ? gradient.coalesce() : gradient.contiguous();
     copies_.emplace_back(parameter, gradient);
   }
-  gradients_.push_back(gradient);
-  if (!is_new) return;
-  const at::Tensor values = reachable_values(gradient);
-  bucket(values.device(), dtype).push_back(values);
+  if (is_new) {
+    auto values = coalesce || copy ? reachable_values(gradient) : original;
+    bucket(values.device(), dtype).push_back(std::move(values));
+  }
+  gradients_.push_back(std::move(gradient));
 }
 
 inline std::vector<at::Tensor>& Gradients::bucket(c10::Device device, at::ScalarType dtype) {
