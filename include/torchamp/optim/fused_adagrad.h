@@ -39,10 +39,7 @@ struct FusedAdagradKernel : FusedKernel<torch::optim::Adagrad, torch::optim::Ada
 /// torch::optim::Adagrad whose step is one operator; see FusedOptimizer. LibTorch has the operator
 /// for the CPU, and from 2.9 on for CUDA.
 /// Source: torch.optim.Adagrad(fused=True), whose numbers it has.
-class FusedAdagrad : public FusedOptimizer<detail::FusedAdagradKernel> {
- public:
-  using FusedOptimizer::FusedOptimizer;
-};
+using FusedAdagrad = FusedOptimizer<detail::FusedAdagradKernel>;
 
 }  // namespace v0
 }  // namespace torchamp

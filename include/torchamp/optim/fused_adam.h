@@ -46,10 +46,7 @@ struct FusedAdamKernel : FusedAdamMoments<torch::optim::Adam, torch::optim::Adam
 ///     scaler.step(optimizer);  // the host reads nothing
 ///
 /// Source: torch.optim.Adam(fused=True), whose numbers it has.
-class FusedAdam : public FusedOptimizer<detail::FusedAdamKernel> {
- public:
-  using FusedOptimizer::FusedOptimizer;
-};
+using FusedAdam = FusedOptimizer<detail::FusedAdamKernel>;
 
 }  // namespace v0
 }  // namespace torchamp

@@ -36,10 +36,7 @@ struct FusedAdamWKernel : FusedAdamMoments<torch::optim::AdamW, torch::optim::Ad
 ///     scaler.step(optimizer);  // the host reads nothing
 ///
 /// Source: torch.optim.AdamW(fused=True), whose numbers it has.
-class FusedAdamW : public FusedOptimizer<detail::FusedAdamWKernel> {
- public:
-  using FusedOptimizer::FusedOptimizer;
-};
+using FusedAdamW = FusedOptimizer<detail::FusedAdamWKernel>;
 
 }  // namespace v0
 }  // namespace torchamp

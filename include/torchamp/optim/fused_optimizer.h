@@ -21,6 +21,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <unordered_set>
 #include <utility>
@@ -38,6 +39,9 @@ struct FusedKernel {
   using Optimizer = StockOptimizer;
   using Options = StockOptions;
   using State = StockState;
+
+  /// Whether moments are saved that no step has changed yet.
+  static constexpr bool saves_unfilled = true;
 
   static bool remembers(const Options& /*options*/) { return true; }
   static bool first_step_differs(const Options& /*options*/) { return false; }
@@ -83,6 +87,7 @@ class FusedOptimizer : public Kernel::Optimizer, public AmpOptimizer {
   /// Host sync: one read for each parameter.
   void read_steps() const;
 
+  /// Host sync: as `read_steps()`.
   void save(torch::serialize::OutputArchive& archive) const override;
 
  protected:
@@ -112,6 +117,7 @@ class FusedOptimizer : public Kernel::Optimizer, public AmpOptimizer {
 
   using NewCounts = detail::NewStepCounts;
 
+  void drop_unfilled();
   std::vector<Item> items_to_step();
   State& state_of(const at::Tensor& parameter, const Options& options, NewCounts& counts);
   static std::vector<std::pair<const Options*, detail::FusedTensors>> lists_of(
@@ -248,7 +254,18 @@ void FusedOptimizer<Kernel>::read_steps() const {
 template <class Kernel>
 void FusedOptimizer<Kernel>::save(torch::serialize::OutputArchive& archive) const {
   read_steps();
+  // They are made again when they are needed, so that nobody can tell that they were dropped.
+  if constexpr (!Kernel::saves_unfilled) const_cast<FusedOptimizer*>(this)->drop_unfilled();
   Kernel::Optimizer::save(archive);
+}
+
+template <class Kernel>
+void FusedOptimizer<Kernel>::drop_unfilled() {
+  auto& states = this->state();
+  for (auto it = states.begin(); it != states.end();) {
+    auto* const state = dynamic_cast<State*>(it->second.get());
+    it = state != nullptr && state->steps_taken() == 0 ? states.erase(it) : std::next(it);
+  }
 }
 
 }  // namespace v0

@@ -13,7 +13,6 @@
 
 #include <array>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 
 namespace torchamp {
@@ -23,6 +22,9 @@ namespace detail {
 struct FusedSGDKernel
     : FusedKernel<torch::optim::SGD, torch::optim::SGDOptions, torch::optim::SGDParamState> {
   static constexpr FusedOperator fused{"aten::_fused_sgd_", "FusedSGD", "torch::optim::SGD"};
+
+  /// Whoever loads a momentum buffer takes it for one that a step has filled.
+  static constexpr bool saves_unfilled = false;
 
   static bool remembers(const Options& options) { return options.momentum() != 0; }
 
@@ -66,25 +68,7 @@ struct FusedSGDKernel
 /// torch::optim::SGD whose step is one operator; see FusedOptimizer.
 /// Source: torch.optim.SGD(fused=True), whose numbers it has, also where the very first step is
 /// skipped, after which Python's has a momentum buffer that nobody has set.
-class FusedSGD : public FusedOptimizer<detail::FusedSGDKernel> {
- public:
-  using FusedOptimizer::FusedOptimizer;
-
-  /// Leaves out the momentum buffers that no step has filled yet, which whoever loads them would
-  /// take for filled ones.
-  /// Host sync: as `read_steps()`.
-  void save(torch::serialize::OutputArchive& archive) const override;
-};
-
-inline void FusedSGD::save(torch::serialize::OutputArchive& archive) const {
-  // They are made again when they are needed, so that nobody can tell that they were dropped.
-  auto& states = const_cast<FusedSGD*>(this)->state();
-  for (auto it = states.begin(); it != states.end();) {
-    auto* const state = dynamic_cast<State*>(it->second.get());
-    it = state != nullptr && state->steps_taken() == 0 ? states.erase(it) : std::next(it);
-  }
-  FusedOptimizer::save(archive);
-}
+using FusedSGD = FusedOptimizer<detail::FusedSGDKernel>;
 
 }  // namespace v0
 }  // namespace torchamp
