@@ -268,6 +268,21 @@ TEST_CASE_TEMPLATE("Gradients and parameters of other strides step right", Kind,
   CHECK(twins.are_close());
 }
 
+TEST_CASE_TEMPLATE("Moments of other strides, as an archive may bring them, are taken along", Kind,
+                   FOR_ALL) {
+  Twins twins(1);
+  typename Kind::Stock before(twins.b, Kind::options());
+  twins.set_gradients();
+  before.step();
+  twins.a[0] = twins.b[0].detach().t().contiguous().t().requires_grad_();
+  typename Kind::Fused fused(twins.a, Kind::options());
+  hand_over(before, fused);
+
+  step_both(twins, fused, before);
+
+  CHECK(twins.are_close());
+}
+
 TEST_CASE_TEMPLATE("A gradient of other strides is divided by grad_scale too", Kind, FOR_ALL) {
   Twins twins(1);
   typename Kind::Fused fused(twins.a, Kind::options());
@@ -349,6 +364,7 @@ TEST_CASE_TEMPLATE("A closure is called with gradient history, and its loss retu
     };
   };
 
+  const torch::NoGradGuard as_the_caller_may_have;
   const auto loss = fused.step(closure_of(fused, twins.a[0]));
 
   CHECK(torch::equal(loss, stock.step(closure_of(stock, twins.b[0]))));

@@ -228,10 +228,7 @@ FusedOptimizer<Kernel>::lists_of(const std::vector<Item>& items, bool divides) {
                                         detail::FusedTensors::is_small(item.parameter),
                                         Kernel::first_step_differs(item.options) ? count : nullptr};
     auto found = lists.rbegin();  // items come group by group
-    while (found != lists.rend() && found->first == &item.options &&
-           !(found->second.key() == key)) {
-      ++found;
-    }
+    while (found != lists.rend() && !(found->second.key() == key)) ++found;
     if (found == lists.rend() || found->first != &item.options) {
       lists.emplace_back(&item.options, key);
       found = lists.rbegin();
