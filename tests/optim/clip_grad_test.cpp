@@ -334,6 +334,14 @@ TEST_CASE("Values are clipped as LibTorch clips them") {
   }
 }
 
+TEST_CASE("Values whose squares are too small for float32 are clipped too") {
+  auto parameter = parameter_of({1e-30, -1e-30});
+
+  clip_grad_value_(parameter, 1e-35);
+
+  CHECK(parameter.grad().equal(torch::tensor({1e-35F, -1e-35F})));
+}
+
 TEST_CASE("Of values to clip an inf becomes the bound, and a NaN makes all gradients 0") {
   auto a = parameter_of({-infinity, 1, 5}), b = parameter_of({-3});
 

@@ -49,9 +49,8 @@ Gradients gradients_to_clip(Owner& owner, const char* caller);
 /// Multiplies the gradients by `factor`, a 0-dim tensor, at most 1; if it is NaN they become 0.
 inline void multiply_or_zero_(const Gradients& gradients, const at::Tensor& factor);
 
-/// Brings the gradients into [-bound, bound], knowing their `largest` magnitude, a 0-dim tensor; if
-/// it is NaN they become 0.
-inline void clamp_or_zero_(const Gradients& gradients, const at::Tensor& largest, double bound);
+/// Brings the gradients into [-bound, bound]; makes them 0 if `witness`, a 0-dim tensor, is NaN.
+inline void clamp_or_zero_(const Gradients& gradients, const at::Tensor& witness, double bound);
 
 }  // namespace detail
 
@@ -123,9 +122,11 @@ void clip_grad_value_(Owner&& owner, double clip_value) {
                    group.dtype, ", whose numbers have no order; use clip_grad_norm_()");
   }
   if (gradients.groups().empty()) return;
-  const at::Tensor largest = detail::total_norm(gradients, std::numeric_limits<double>::infinity());
+  // NaN if a number is, and much faster on a CPU than the largest magnitude. Clamping is not left
+  // out where this is small: squares of tiny numbers are 0.
+  const at::Tensor witness = detail::total_norm(gradients, 2.0);
   gradients.put_copies();
-  detail::clamp_or_zero_(gradients, largest, clip_value);
+  detail::clamp_or_zero_(gradients, witness, clip_value);
 }
 /// The same, for `clip_grad_value_({weight, bias}, 1.0)`.
 inline void clip_grad_value_(std::initializer_list<at::Tensor> parameters, double clip_value) {
@@ -216,14 +217,15 @@ inline void multiply_or_zero_(const Gradients& gradients, const at::Tensor& fact
   }
 }
 
-inline void clamp_or_zero_(const Gradients& gradients, const at::Tensor& largest, double bound) {
+inline void clamp_or_zero_(const Gradients& gradients, const at::Tensor& witness, double bound) {
   for (const auto& group : gradients.groups()) {
-    const at::Tensor here = copy_to(largest, group.device);
-    if (group.device.is_cpu()) {  // one pass at most, where the foreach operators would make two
-      const double number = read_cpu(here);
-      if (number != number) at::_foreach_zero_(group.values);  // NaN
-      if (!(number > bound)) continue;
-      for (const at::Tensor& value : group.values) value.clamp_(-bound, bound);
+    const at::Tensor here = copy_to(witness, group.device);
+    if (group.device.is_cpu()) {  // one pass, where the foreach operators would make two
+      if (std::isnan(read_cpu(here))) {
+        at::_foreach_zero_(group.values);
+      } else {
+        for (const at::Tensor& value : group.values) value.clamp_(-bound, bound);
+      }
     } else {
       at::_foreach_clamp_min_(group.values, -bound);
       at::_foreach_clamp_max_(group.values, bound);
