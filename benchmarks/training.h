@@ -73,6 +73,16 @@ Case training_case(Model model, std::shared_ptr<Optimizer> optimizer, Batch batc
           nullptr};
 }
 
+/// `plain`, while a tracer looks at every result.
+template <class Model>
+Case traced(Model model, const Case& plain) {
+  return {[=]() mutable {
+            const torchamp::NonFiniteTracer tracer(model);
+            plain.step();
+          },
+          nullptr};
+}
+
 template <class Model>
 Case training_case(const std::string& name, Model model, Batch batch) {
   const auto words = words_of(name);
@@ -80,9 +90,10 @@ Case training_case(const std::string& name, Model model, Batch batch) {
   if (!amp && words[2] != "fp32") no_such_case(name);
   const torch::optim::AdamOptions options(1e-4);
   const auto parameters = model->parameters();
-  if (words[3] == "plain") {
-    return training_case(model, std::make_shared<torch::optim::Adam>(parameters, options),
-                         std::move(batch), amp);
+  if (words[3] == "plain" || words[3] == "traced") {
+    const auto plain = training_case(
+        model, std::make_shared<torch::optim::Adam>(parameters, options), std::move(batch), amp);
+    return words[3] == "plain" ? plain : traced(model, plain);
   }
   if (words[3] == "fused") {
     return training_case(model, std::make_shared<torchamp::FusedAdam>(parameters, options),

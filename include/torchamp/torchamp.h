@@ -4,6 +4,8 @@
 
 // The umbrella: everything that most programs need. Larger programs compile faster with the single
 // headers, which include only the parts of LibTorch that they use.
+#include <torchamp/bench/compare.h>
+#include <torchamp/bench/scoped_timer.h>
 #include <torchamp/core/amp_optimizer.h>
 #include <torchamp/core/autocast.h>
 #include <torchamp/core/autocast_state.h>
@@ -13,9 +15,23 @@
 #include <torchamp/core/grad_scaler_state.h>
 #include <torchamp/core/linear.h>
 #include <torchamp/core/loss_scale.h>
+#include <torchamp/core/overflow_listener.h>
 #include <torchamp/core/scripted_module.h>
 #include <torchamp/core/step_result.h>
 #include <torchamp/core/step_scheduler.h>
+#include <torchamp/diagnose/autocast_policy.h>
+#include <torchamp/diagnose/dry_run.h>
+#include <torchamp/diagnose/dry_run_report.h>
+#include <torchamp/diagnose/inject.h>
+#include <torchamp/diagnose/injection.h>
+#include <torchamp/diagnose/named_scope.h>
+#include <torchamp/diagnose/non_finite.h>
+#include <torchamp/diagnose/non_finite_finding.h>
+#include <torchamp/diagnose/non_finite_report.h>
+#include <torchamp/diagnose/non_finite_tracer.h>
+#include <torchamp/diagnose/non_finite_tracer_options.h>
+#include <torchamp/diagnose/operator_scope.h>
+#include <torchamp/diagnose/overflow_report.h>
 #include <torchamp/io/archive.h>
 #include <torchamp/io/python_state.h>
 #include <torchamp/io/state_archive.h>
@@ -27,9 +43,25 @@
 #include <torchamp/optim/fused_adamw.h>
 #include <torchamp/optim/fused_sgd.h>
 #include <torchamp/optim/master_weights.h>
+#include <torchamp/probe/environment.h>
 #include <torchamp/probe/memory.h>
+#include <torchamp/probe/memory_usage.h>
+#include <torchamp/probe/phase_times.h>
 #include <torchamp/probe/timer.h>
+#include <torchamp/probe/trace.h>
+#include <torchamp/probe/trace_range.h>
+#include <torchamp/report/chart.h>
+#include <torchamp/report/check_report.h>
+#include <torchamp/report/data_table.h>
 #include <torchamp/report/json.h>
+#include <torchamp/report/metric.h>
+#include <torchamp/report/progress.h>
+#include <torchamp/report/report.h>
+#include <torchamp/report/report_charts.h>
+#include <torchamp/report/report_html.h>
+#include <torchamp/report/report_json.h>
+#include <torchamp/report/report_text.h>
+#include <torchamp/report/series.h>
 #include <torchamp/report/statistics.h>
 #include <torchamp/report/table.h>
 #include <torchamp/version.h>
