@@ -27,6 +27,7 @@ SIZES = ["1000x100", "200x1000", "200x50000"]
 # Implementations by language. The words are those of the two programs.
 CPP_STEPS = ["plain", "fused", "flat", "raw"]
 PYTHON_STEPS = ["default", "foreach", "fused"]
+DIAGNOSES = ["none", "after", "scope", "tracer", "op_stats", "dry_run"]
 
 # What is measured in turns: a name, the implementations as (language, case), how often, and for how long.
 Group = collections.namedtuple("Group", "kind case turns rounds seconds")
@@ -52,6 +53,10 @@ def plan(quick, memory_bytes, rounds=9):
                      ("Python", f"{case}/fused")]
             groups.append(Group("train", case, turns, rounds, seconds))
     groups.append(Group("guard", "guard", [("C++", f"guard/{name}") for name in ("guard", "raw", "least")], rounds, seconds))
+    groups.append(Group("timer", "timer", [("C++", f"timer/{name}") for name in ("lap", "clock")], rounds, seconds))
+    for model in ("cnn", "mlp"):
+        case = f"diagnose/{model}"
+        groups.append(Group("diagnose", case, [("C++", f"{case}/{name}") for name in DIAGNOSES], rounds, seconds))
     for count in (10, 100, 1000, 10000):
         groups.append(growth_group(f"{count}x100", few, seconds))
     for elements in (10**4, 10**5, 10**6, 10**7, 10**8):
@@ -202,6 +207,12 @@ def all_bars(results, compile_rows, why):
                 compare(f"training loop, time over Python's, {model_name}, {precision.upper()}, {words}",
                         (case, "C++", ours), (case, "Python", theirs), at_most=1.0)
     compare("AutocastGuard, time over the raw calls that it makes", ("guard", "C++", "guard"), ("guard", "C++", "raw"), at_most=1.2)
+    lap = figures.difference(results.samples("timer", "C++", "lap"), results.samples("timer", "C++", "clock"))
+    bars.append(figures.bar("a lap of a Timer, beside two looks at the clock", None if lap is None else 1e9 * lap, at_most=100, unit="ns"))
+    for name, words, at_most in (("after", "after diagnoses", 1.05), ("tracer", "in a NonFiniteTracer", 4),
+                                 ("op_stats", "in an OpStats", 2)):
+        compare(f"a step {words}, time over one without, SimpleCNN, FP32",
+                ("diagnose/cnn", "C++", name), ("diagnose/cnn", "C++", "none"), at_most=at_most)
 
     times = {row["case"]: row["samples"] for row in compile_rows}
     alone = times.get("<torch/torch.h>")
@@ -275,6 +286,8 @@ def page(document):
         lines += [f"Note: {note}", ""]
     titles = {"step": ("`scaler.step(optimizer)` and `scaler.update()`, tensors x elements", "case"),
               "train": ("A step of training", "loop"), "guard": ("An empty autocast region", ""),
+              "timer": ("A lap of a Timer, and the looks at the clock in it", ""),
+              "diagnose": ("Forward and backward in a diagnosis", "model"),
               "growth": ("How the cost grows, Adam", "tensors x elements"), "compile": ("Compiling, CPU time", "header")}
     for kind, (title, first) in titles.items():
         chosen = [dict(row, implementation=f"{row['language']} {row['implementation']}") for row in rows if row["kind"] == kind]
@@ -297,7 +310,7 @@ def parse_arguments():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
     parser.add_argument("--quick", action="store_true", help="one short round, to see that it works; no compile times")
     parser.add_argument("--rounds", type=int, default=9, help="of each case with a bar; compiling has a third of them")
-    parser.add_argument("--only", default="", help="only the kinds named, with , between: step,train,guard,growth,count,compile")
+    parser.add_argument("--only", default="", help="only the kinds named, with , between: step,train,guard,timer,diagnose,growth,count,compile")
     return parser.parse_args()
 
 
@@ -312,7 +325,7 @@ def main():
     else:
         why["Python"] = f"there is no Python with this torch: {options.python_missing or 'no reason given'}"
         say(f"not measuring Python: {why['Python']}")
-    wanted = options.only.split(",") if options.only else ["step", "train", "guard", "growth", "count", "compile"]
+    wanted = options.only.split(",") if options.only else ["step", "train", "guard", "timer", "diagnose", "growth", "count", "compile"]
     groups = [group for group in plan(options.quick, free_memory(), options.rounds) if group.kind in wanted]
     try:
         results = measure(groups, workers, 0 if options.quick else 2, say)

@@ -19,6 +19,12 @@ def ratio(samples, over):
     return median([a / b for a, b in pairs]) if pairs else None
 
 
+def difference(samples, minus):
+    """The median of the differences, round by round; None without both."""
+    pairs = [(a, b) for a, b in zip(samples or [], minus or []) if a is not None and b is not None]
+    return median([a - b for a, b in pairs]) if pairs else None
+
+
 def bar(name, measured, at_most=None, at_least=None, unit="x", why_not="", detail=""):
     """A promise and what came of it. `measured` None: not measured, which is neither met nor missed."""
     bound = {"at_most": at_most} if at_most is not None else {"at_least": at_least}

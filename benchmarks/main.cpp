@@ -5,6 +5,7 @@
 // turns with Python, one by one on the standard input.
 
 #include "case.h"
+#include "diagnosis.h"
 #include "optimizer_step.h"
 #include "small_cases.h"
 #include "training.h"
@@ -35,16 +36,21 @@ torchamp_benchmarks --operators CASE...       lists the operators of one iterati
   train/cnn|mlp/fp32|amp/plain|fused                    a step of training
   triad/ELEMENTS/apart|in_place                         a[i] = b[i] + s * c[i], float32
   guard/guard|raw|least                                 an empty autocast region
+  timer/lap|clock                                       a lap of a Timer; two looks at its clock
+  diagnose/cnn|mlp/none|after|scope|tracer|op_stats|dry_run
+                                                        forward and backward in a diagnosis
 )";
 
 Case prepare(const std::string& name) {
   torch::manual_seed(0);
   const auto kind = words_of(name).front();
-  auto prepared = kind == "step"    ? optimizer_case(name)
-                  : kind == "train" ? training_case(name)
-                  : kind == "triad" ? triad_case(name)
-                  : kind == "guard" ? guard_case(name)
-                                    : (no_such_case(name), Case());
+  auto prepared = kind == "step"       ? optimizer_case(name)
+                  : kind == "train"    ? training_case(name)
+                  : kind == "triad"    ? triad_case(name)
+                  : kind == "guard"    ? guard_case(name)
+                  : kind == "timer"    ? timer_case(name)
+                  : kind == "diagnose" ? diagnosis_case(name)
+                                       : (no_such_case(name), Case());
   for (int i = 0; i < 3; ++i) prepared.step();
   return prepared;
 }

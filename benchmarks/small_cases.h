@@ -3,16 +3,18 @@
 #pragma once
 
 #include <torchamp/core/autocast.h>
+#include <torchamp/probe/timer.h>
 
 #include "case.h"
 
 #include <torch/torch.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
-// What other cases are compared with: the memory of this machine, and the calls below an
-// AutocastGuard.
+// What is short, and what other cases are compared with: the memory of this machine, the calls
+// below an AutocastGuard, and the clock that a Timer reads.
 namespace benchmarks {
 
 /// a[i] = b[i] + s * c[i], or in place a[i] = a[i] + s * c[i], by LibTorch's kernel and threads.
@@ -68,21 +70,48 @@ inline void bare_region() {
   autocast::set_autocast_dtype(at::kCPU, dtype);
 }
 
-/// guard/guard, guard/raw, guard/least. A region is so short that the loop around it would be seen.
+/// What is so short that the loop around it would be seen.
+template <class Function>
+Case repeated(Function function) {
+  constexpr int times = 1000;
+  return {[=] {
+            for (int i = 0; i < times; ++i) function();
+          },
+          nullptr, times};
+}
+
+/// guard/guard, guard/raw, guard/least.
 inline Case guard_case(const std::string& name) {
-  constexpr int regions = 1000;
-  const auto repeated = [](auto region) {
-    return Case{[=] {
-                  for (int i = 0; i < regions; ++i) region();
-                },
-                nullptr, regions};
-  };
   if (name == "guard/guard") {
     return repeated([] { const torchamp::AutocastGuard region(at::kCPU, at::kBFloat16); });
   }
   if (name == "guard/raw") return repeated(region_by_hand);
   if (name == "guard/least") return repeated(bare_region);
   no_such_case(name);
+}
+
+/// timer/lap, a lap of a Timer inside another, as phases of a step are; timer/clock, the two looks
+/// at the clock that it takes.
+inline Case timer_case(const std::string& name) {
+  using Clock = std::chrono::steady_clock;
+  if (name == "timer/clock") {
+    return repeated([] {
+      volatile auto ticks = (Clock::now() - Clock::now()).count();
+      static_cast<void>(ticks);
+    });
+  }
+  if (name != "timer/lap") no_such_case(name);
+  constexpr int steps = 250;
+  return {[] {
+            torchamp::Timer timer(at::kCPU);  // a new one, as each lap takes 8 bytes
+            for (int i = 0; i < steps; ++i) {
+              const auto step = timer.phase("step");
+              for (const char* part : {"forward", "backward", "optimizer"}) {
+                const auto lap = timer.phase(part);
+              }
+            }
+          },
+          nullptr, 4 * steps};
 }
 
 }  // namespace benchmarks

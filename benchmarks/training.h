@@ -91,20 +91,26 @@ Case training_case(const std::string& name, Model model, Batch batch) {
   no_such_case(name);
 }
 
-/// train/cnn|mlp/fp32|amp/IMPLEMENTATION
-inline Case training_case(const std::string& name) {
-  const auto words = words_of(name);
-  if (words.size() != 4) no_such_case(name);
-  if (words[1] == "cnn") {
-    return training_case(name, examples::SimpleCnn(),
-                         {torch::randn({16, 3, 32, 32}), torch::randint(10, {16})});
+/// `make(model, batch)` with the model that the second word of `name` is: cnn or mlp.
+template <class Make>
+Case with_model(const std::string& name, const Make& make) {
+  const auto model = words_of(name).at(1);
+  if (model == "cnn") {
+    return make(examples::SimpleCnn(),
+                Batch{torch::randn({16, 3, 32, 32}), torch::randint(10, {16})});
   }
-  if (words[1] == "mlp") {
+  if (model == "mlp") {
     constexpr auto width = SmallMlpImpl::width;
-    return training_case(name, SmallMlp(),
-                         {torch::randn({16, width}), torch::randint(width, {16})});
+    return make(SmallMlp(), Batch{torch::randn({16, width}), torch::randint(width, {16})});
   }
   no_such_case(name);
+}
+
+/// train/cnn|mlp/fp32|amp/IMPLEMENTATION
+inline Case training_case(const std::string& name) {
+  if (words_of(name).size() != 4) no_such_case(name);
+  return with_model(
+      name, [&](auto model, Batch batch) { return training_case(name, model, std::move(batch)); });
 }
 
 }  // namespace benchmarks

@@ -45,6 +45,8 @@ def read_list(path):
         if not match:
             sys.exit("%s:%d: neither file:, test:, - nor +: %s" % (path, number, text))
         key = {"file:": "file", "test:": "test", "-": "original", "+": "mutant"}[match.group(1).strip()]
+        if key in entry:
+            sys.exit("%s:%d: a second %s in one entry; a blank line ends an entry" % (path, number, match.group(1).strip()))
         entry.setdefault("line", number)
         entry[key] = match.group(2).strip()
     return entries

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The umbrella: everything that most programs need. Larger programs compile faster with the single
-// headers, which include only the parts of LibTorch that they use.
+// The umbrella: what a training loop needs. Larger programs compile faster with the single headers,
+// which include only the parts of LibTorch that they use. Diagnostics, comparisons and reports are
+// not in it, so that those who do not use them do not compile them: include <torchamp/diagnose/…>,
+// <torchamp/bench/…>, <torchamp/report/…> by name.
+#include <torchamp/bench/scoped_timer.h>
 #include <torchamp/core/amp_optimizer.h>
 #include <torchamp/core/autocast.h>
 #include <torchamp/core/autocast_state.h>
@@ -13,6 +16,7 @@
 #include <torchamp/core/grad_scaler_state.h>
 #include <torchamp/core/linear.h>
 #include <torchamp/core/loss_scale.h>
+#include <torchamp/core/overflow_listener.h>
 #include <torchamp/core/scripted_module.h>
 #include <torchamp/core/step_result.h>
 #include <torchamp/core/step_scheduler.h>

@@ -50,11 +50,15 @@ class Bars(unittest.TestCase):
 
     def test_of_times_are_all_missed_if_torchamp_is_slow(self):
         def cpp(case):
-            return 1.0 if case.endswith(("/raw", "/apart", "/in_place")) else 2.0
+            if case.endswith("/tracer"):
+                return 8.1  # of 1.0
+            if case.endswith("/op_stats"):
+                return 2.1
+            return 1.0 if case.endswith(("/raw", "/apart", "/in_place", "/clock", "/none")) else 2.0
 
         results, _ = results_of(cpp, lambda case: 1.0)
         bars = bench.all_bars(results, compile_rows(10.9, 6.1, 4.6), {})
-        met = [bar["name"] for bar in bars if bar["met"] and bar["unit"] in ("x", "%")]
+        met = [bar["name"] for bar in bars if bar["met"] and bar["unit"] in ("x", "%", "ns")]
         self.assertEqual(met, [])
 
     def test_against_python_are_not_measured_without_python(self):
@@ -84,6 +88,12 @@ class Bars(unittest.TestCase):
             self.assertEqual(bounds[f"flat, times as fast as Python's fused, {optimizer}, 1,000 x 100"], {"at_least": 50})
             self.assertEqual(bounds[f"flat, times as fast as Python's fused, {optimizer}, 200 x 1,000"], {"at_least": 10})
         self.assertEqual(len([name for name in bounds if name.startswith("training loop")]), 8)
+
+    def test_of_a_lap_is_what_it_takes_beside_the_clock(self):
+        results, _ = results_of(lambda case: 90e-9 if case == "timer/lap" else 60e-9, None)
+        lap, = (bar for bar in bench.all_bars(results, [], {}) if "lap of a Timer" in bar["name"])
+        self.assertAlmostEqual(lap["measured"], 30)
+        self.assertEqual((lap["bound"], lap["unit"], lap["met"]), ({"at_most": 100}, "ns", True))
 
     def test_compare_sgd_with_as_much_less_of_a_triad_as_it_moves_less(self):
         def cpp(case):

@@ -24,6 +24,16 @@ class Ratio(unittest.TestCase):
         self.assertIsNone(figures.ratio([], []))
 
 
+class Difference(unittest.TestCase):
+    def test_is_the_median_of_the_differences_of_each_round(self):
+        # 1, 2 and 7; the difference of the medians would be 10 - 1 = 9.
+        self.assertEqual(figures.difference([10, 3, 8], [9, 1, 1]), 2)
+
+    def test_without_one_side_is_none(self):
+        self.assertIsNone(figures.difference([1, 2], None))
+        self.assertIsNone(figures.difference([], [1]))
+
+
 class Bar(unittest.TestCase):
     def test_at_most_is_met_up_to_the_bound(self):
         self.assertIs(figures.bar("a", 1.05, at_most=1.05)["met"], True)

@@ -11,6 +11,7 @@ set(below_core detail)
 foreach(sibling IN ITEMS optim diagnose io dist cuda)
   set(below_${sibling} core detail)
 endforeach()
+list(APPEND below_diagnose report)  # findings as text, JSON and sections of a report
 set(below_probe detail)
 set(below_report "")
 set(below_bench optim diagnose io dist cuda core detail probe report)

@@ -3,6 +3,7 @@
 #include <torchamp/core/step_counter.h>
 
 #include "support/doctest.h"
+#include "support/operators.h"
 
 using torchamp::StepCounter;
 
@@ -22,6 +23,17 @@ TEST_CASE("Steps that the host knows of and steps that a device decided are coun
   steps.note(torch::ones({}));
   CHECK(steps.taken() == 3);
   CHECK(steps.skipped() == 3);
+}
+
+TEST_CASE("All steps together are known without a read") {
+  StepCounter steps;
+  steps.note(/*taken=*/true);
+  steps.note(/*taken=*/false);
+  steps.note(torch::ones({}));
+
+  HostReadCounter reads;
+  CHECK(steps.all() == 3);
+  CHECK(reads.more() == 0);
 }
 
 TEST_CASE("What a device found may change after it was counted") {

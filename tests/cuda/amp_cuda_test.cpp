@@ -87,4 +87,35 @@ TEST_CASE("On CUDA a lap contains the work that was queued in it") {
   CHECK(timer.laps().front() > 1e-4);
 }
 
+TEST_CASE(
+    "On CUDA phases are timed by events, which agree with a clock that waits for the device") {
+  const auto matrix = torch::ones({2048, 2048}, cuda);
+  torchamp::Timer by_events(cuda, torchamp::TimerOptions().warmup(0));
+  torchamp::Timer by_clock(cuda, torchamp::TimerOptions().warmup(0).device_events(false));
+  torch::mm(matrix, matrix);
+
+  by_clock.lap([&] {
+    const auto step = by_events.phase("step");
+    by_events.lap("forward", [&] {
+      for (int i = 0; i < 20; ++i) torch::mm(matrix, matrix);
+    });
+  });
+
+  const double forward = by_events.phase_times("step/forward").total_seconds;
+  CHECK(forward > 1e-4);
+  CHECK(forward <= by_events.phase_times("step").total_seconds);
+  CHECK(by_events.phase_times("step").total_seconds <= by_clock.laps().front());
+}
+
+TEST_CASE("On CUDA the operator that made a block is told, and the cast of a region is one") {
+  const auto matrix = torch::ones({256, 256}, cuda);
+  torchamp::MemoryProbe probe(cuda, torchamp::MemoryProbeOptions().largest(1).operators(true));
+
+  const auto half = matrix.to(torch::kHalf);
+
+  REQUIRE(probe.usage().largest.size() == 1);
+  CHECK(probe.usage().largest[0].bytes == 256 * 256 * 2);
+  CHECK(probe.usage().largest[0].operator_name == "aten::_to_copy");
+}
+
 TEST_SUITE_END();

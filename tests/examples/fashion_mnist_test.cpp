@@ -27,7 +27,7 @@ std::string white_images(char count) {
 void write_training_files(const ScratchFolder& folder, const std::string& images,
                           const std::string& labels) {
   folder.write("train-images-idx3-ubyte", images);
-  folder.write_gzipped("train-labels-idx1-ubyte.gz", labels);
+  write_gzipped(folder, "train-labels-idx1-ubyte.gz", labels);
 }
 
 FashionMnist read_training_part(const ScratchFolder& folder) {

@@ -27,7 +27,7 @@ TEST_CASE("An idx file is read, plain and gzipped alike") {
   const std::vector<std::uint8_t> expected{4, 5, 6};
 
   const auto plain = read_idx(folder.write("plain", labels), {});
-  const auto gzipped = read_idx(folder.write_gzipped("gzipped.gz", labels), {});
+  const auto gzipped = read_idx(write_gzipped(folder, "gzipped.gz", labels), {});
 
   CHECK(plain.count == 3);
   CHECK(plain.bytes == expected);
@@ -47,7 +47,7 @@ TEST_CASE("An idx file larger than the pieces it is read in is read whole") {
   const ScratchFolder folder;
   const std::string many = labels.substr(0, 4) + std::string{0, 0x20, 0, 1};  // 2^21 + 1 labels
 
-  const auto file = read_idx(folder.write_gzipped("many.gz", many + std::string(2097153, 9)), {});
+  const auto file = read_idx(write_gzipped(folder, "many.gz", many + std::string(2097153, 9)), {});
 
   CHECK(file.bytes.size() == 2097153);
   CHECK(file.bytes.back() == 9);
@@ -126,7 +126,7 @@ TEST_CASE("A header that promises more than there is takes no memory for it") {
 
 TEST_CASE("A damaged gzip file is refused, wherever the damage is") {
   const ScratchFolder folder;
-  const std::string good = ScratchFolder::read(folder.write_gzipped("good.gz", labels));
+  const std::string good = ScratchFolder::read(write_gzipped(folder, "good.gz", labels));
   std::string other_checksum = good;
   other_checksum[good.size() - 8] ^= 1;
 

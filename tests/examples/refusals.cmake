@@ -18,10 +18,13 @@ set(cases
     2 "--device: 'abacus': " "--device abacus"
     2 "--device: 'meta': not of a kind that this LibTorch can use" "--device meta"
     2 "Directory does not exist: nowhere" "--data nowhere"
+    2 "--rounds: '0': give a whole number, 1 or more" "--rounds 0"
     2 "--nonsense" "--nonsense"
     1 "train-images-idx3-ubyte.gz: expected this file" "--data ${empty}"
     1 "nowhere/x.json: cannot be written" "--synthetic --json nowhere/x.json"
-    1 "no_data: cannot be written: it is a folder" "--synthetic --json ${empty}")
+    1 "nowhere/x.html: cannot be written" "--synthetic --html nowhere/x.html"
+    1 "no_data: cannot be written: it is a folder" "--synthetic --json ${empty}"
+    1 "nowhere/t.json: cannot be written" "--synthetic --trace nowhere/t.json")
 
 while(cases)
   list(POP_FRONT cases code message arguments)

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <torchamp/detail/cpu_features.h>
+#include <torchamp/detail/cuda_features.h>
 #include <torchamp/detail/libtorch.h>
 
 #include <ATen/autocast_mode.h>
-#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
@@ -57,16 +57,14 @@ inline Advice advise_cpu(const CpuFeatures& cpu) {
 }
 
 inline Advice advise_cuda() {
-  // LibTorch's device-generic code has no word for tensor cores. cuDNN's own conditions stand in:
-  // grouped convolutions ask for compute capability 7, bfloat16 convolutions for 8.
-  const auto& cuda = at::detail::getCUDAHooks();
-  if (cuda.supportsBFloat16ConvolutionWithCuDNNv8()) {
+  const auto gpu = cuda_features();
+  if (gpu.bfloat16) {
     return {true, at::kHalf, true,
             "This GPU has tensor cores for float16 and bfloat16: AMP is expected to be faster than"
             " float32 where matrix products and convolutions dominate. float16 needs a"
             " GradScaler; bfloat16 does not, at fewer digits."};
   }
-  if (cuda.supportsDepthwiseConvolutionWithCuDNN()) {
+  if (gpu.float16) {
     return {true, at::kHalf, true,
             "This GPU has tensor cores for float16 but not for bfloat16: use float16 with a"
             " GradScaler; bfloat16 would be emulated and slow."};

@@ -9,6 +9,7 @@
 #include <torchamp/core/moving_scale.h>
 #include <torchamp/core/nested.h>
 #include <torchamp/core/optimizer_stages.h>
+#include <torchamp/core/overflow_listener.h>
 #include <torchamp/core/run_step.h>
 #include <torchamp/core/skip_alarm.h>
 #include <torchamp/core/step_counter.h>
@@ -45,7 +46,7 @@ inline namespace v0 {
 /// error that says so, before anything has changed.
 /// Threads: one at a time. Semantics: torch.amp.GradScaler, apart from docs/differences.md.
 template <class LossScale>
-class BasicGradScaler : public MovingScale<LossScale> {
+class BasicGradScaler : public MovingScale<LossScale>, public OverflowTeller {
  public:
   /// Throws: [E08] for an option that makes no sense.
   explicit BasicGradScaler(const GradScalerOptions& options = {})
@@ -93,8 +94,9 @@ class BasicGradScaler : public MovingScale<LossScale> {
   /// An optimizer without gradients is left alone. Casts cached by autocast are dropped, so that a
   /// forward pass after a step inside a region sees the new weights.
   /// Host sync: one read, of whether a gradient overflowed; none if disabled, or if the optimizer
-  /// is an AmpOptimizer that decides on the device. Throws: [E04] if called twice before update(),
-  /// [E19] for an optimizer that needs a closure; else as `unscale_()`.
+  /// is an AmpOptimizer that decides on the device and `on_overflow()` has no listener.
+  /// Throws: [E04] if called twice before update(), [E19] for an optimizer that needs a closure;
+  /// else as `unscale_()`.
   template <class Optimizer>
   StepResult step(Optimizer& optimizer);
   template <class Optimizer>
@@ -145,7 +147,6 @@ class BasicGradScaler : public MovingScale<LossScale> {
   void restart_at(const Scale& new_scale);
   template <class Optimizer>
   OptimizerStages::Entry& unscale_for_step(Optimizer& optimizer);
-  StepResult note_step(OptimizerStages::Entry& entry, const at::Tensor& found_inf, bool overflowed);
 
   OptimizerStages stages_;
   SkipAlarm skip_alarm_;
@@ -209,29 +210,25 @@ StepResult BasicGradScaler<LossScale>::step(Optimizer& optimizer) {
     // Should a step throw, the optimizer stays unscaled and may be stepped again.
     const at::Tensor found_inf = entry->found_inf.combined(tensors_.scale().device());
     auto* const amp_optimizer = detail::as_amp_optimizer(optimizer);
-    if (amp_optimizer != nullptr && amp_optimizer->decides_on_device()) {
+    const bool decides = amp_optimizer != nullptr && amp_optimizer->decides_on_device();
+    if (decides) {
       detail::run_step([&] { amp_optimizer->step_unless(found_inf, entry->grad_scale); });
-      // On a CPU the host can see the answer, without an operator and without waiting.
-      if (found_inf.is_cpu()) {
-        return note_step(*entry, found_inf, *found_inf.const_data_ptr<float>() != 0);
+      if (!found_inf.is_cpu() && !has_listener()) {
+        entry->stage = OptimizerStages::Stage::Stepped;
+        steps_.note(found_inf);
+        return StepResult(found_inf);
       }
-      entry->stage = OptimizerStages::Stage::Stepped;
-      steps_.note(found_inf);
-      return StepResult(found_inf);
     }
-    const bool overflowed = found_inf.template item<float>() != 0;
-    if (!overflowed) detail::run_step([&] { optimizer.step(); });
-    return note_step(*entry, found_inf, overflowed);
+    // What was decided on a CPU the host can see, without an operator and without waiting.
+    const bool overflowed = decides && found_inf.is_cpu() ? *found_inf.const_data_ptr<float>() != 0
+                                                          : found_inf.template item<float>() != 0;
+    if (!decides && !overflowed) detail::run_step([&] { optimizer.step(); });
+    stages_.note_read(*entry, overflowed);
+    entry->stage = OptimizerStages::Stage::Stepped;
+    steps_.note(/*taken=*/!overflowed);
+    if (overflowed) tell(optimizer, steps_.all(), tensors_.scale(), stages_, *entry);
+    return StepResult(overflowed ? StepStatus::Skipped : StepStatus::Taken, found_inf);
   }
-}
-
-template <class LossScale>
-StepResult BasicGradScaler<LossScale>::note_step(OptimizerStages::Entry& entry,
-                                                 const at::Tensor& found_inf, bool overflowed) {
-  stages_.note_read(entry, overflowed);
-  entry.stage = OptimizerStages::Stage::Stepped;
-  steps_.note(/*taken=*/!overflowed);
-  return StepResult(overflowed ? StepStatus::Skipped : StepStatus::Taken, found_inf);
 }
 
 template <class LossScale>

@@ -86,6 +86,11 @@ class OptimizerStages {
   /// The host has read whether `entry` overflowed.
   static void note_read(Entry& entry, bool overflowed);
 
+  /// True if `gradient`, of the optimizer that `entry` is about, is divided by the scale already.
+  bool is_divided(const Entry& entry, const at::Tensor& gradient) const {
+    return !entry.grad_scale.defined() && unscaled_.find(gradient) != nullptr;
+  }
+
   /// Whether anything overflowed: 0-dim float32 on `device`, 0 or 1; undefined if there were no
   /// gradients.   Host sync: none between devices of one type.
   at::Tensor found_inf(c10::Device device) const;

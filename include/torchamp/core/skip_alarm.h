@@ -42,7 +42,7 @@ inline void SkipAlarm::note(std::optional<bool> skipped, const GradScalerOptions
       " iterations in a row skipped a step, because gradients were inf or NaN at every scale tried."
       " Likely causes: inf or NaN in the data, a learning rate that is too high, or an operation in"
       " the model or the loss that overflows by itself (division by 0, log of 0, sqrt at 0)."
-      " torch::autograd::DetectAnomalyGuard names the operation.",
+      " torchamp::NonFiniteTracer names the operation.",
       options);
 }
 

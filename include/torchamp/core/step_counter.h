@@ -31,6 +31,9 @@ class StepCounter {
     skipped_on_device_ = skipped_on_device_.add(found_inf);
   }
 
+  /// Steps taken or skipped.   Host sync: none.
+  int64_t all() const { return taken_ + skipped_ + decided_on_device_; }
+
   /// Host sync: one read if a step was decided on a device.
   int64_t taken() const { return taken_ + decided_on_device_ - read_skipped(); }
   int64_t skipped() const { return skipped_ + read_skipped(); }

@@ -136,9 +136,9 @@ void PythonStateReader::check_has_no_other_keys(const Value& dict,
 inline void PythonStateReader::read_own_part(const Value& dict, GradScalerState& state) const {
   TORCHAMP_CHECK(E17, dict.kind == Kind::Dict, where_, ": \"torchamp\" is ", tree_.describe(dict),
                  ", and a dict is expected; write the file again");
-  const auto version = own_integer(dict, "version");
-  TORCHAMP_CHECK(E17, version, where_, ": \"torchamp\" lacks \"version\"; write the file again");
-  check_state_version(*version, where_);
+  const auto layout = own_integer(dict, "version");
+  TORCHAMP_CHECK(E17, layout, where_, ": \"torchamp\" lacks \"version\"; write the file again");
+  check_state_version(*layout, where_);
   check_has_no_other_keys(dict, {"version", "hysteresis", "hysteresis_tracker",
                                  "consecutive_hysteresis", "min_scale", "max_scale"});
   state.hysteresis = own_integer(dict, "hysteresis");

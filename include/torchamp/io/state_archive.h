@@ -130,9 +130,9 @@ inline torch::serialize::InputArchive& operator>>(torch::serialize::InputArchive
                  "torch::load(): the archive is not that of a scaler, as it has no entry"
                  " \"torchamp_state_version\"; if it is a part of a larger one, read that part:"
                  " archive.read(\"scaler\", part); part >> scaler");
-  int64_t version = 0;
-  read("torchamp_state_version", version);
-  detail::check_state_version(version, "torch::load(): the archive");
+  int64_t layout = 0;
+  read("torchamp_state_version", layout);
+  detail::check_state_version(layout, "torch::load(): the archive");
   GradScalerState loaded;
   read("empty", loaded.empty);
   if (!loaded.empty) detail::visit_entries(read, loaded);

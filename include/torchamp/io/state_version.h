@@ -15,12 +15,12 @@ namespace detail {
 /// misunderstand gets the next.
 inline constexpr int64_t state_version = 1;
 
-/// Throws: [E17] unless this torchamp can read a state of `version`; `where` begins the text.
-inline void check_state_version(int64_t version, const std::string& where) {
-  TORCHAMP_CHECK(E17, version <= state_version, where, " was written by a newer torchamp (version ",
-                 version, " of the state, and this one knows ", state_version,
+/// Throws: [E17] unless this torchamp can read a state of `layout`; `where` begins the text.
+inline void check_state_version(int64_t layout, const std::string& where) {
+  TORCHAMP_CHECK(E17, layout <= state_version, where, " was written by a newer torchamp (version ",
+                 layout, " of the state, and this one knows ", state_version,
                  "); update torchamp here");
-  TORCHAMP_CHECK(E17, version == state_version, where, " has a state of version ", version,
+  TORCHAMP_CHECK(E17, layout == state_version, where, " has a state of version ", layout,
                  ", which never was; write the file again");
 }
 

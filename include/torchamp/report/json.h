@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
+#include <torchamp/report/utf8.h>
+
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -63,8 +64,6 @@ class Json {
   static std::string number_text(Number value);
   static std::string double_text(double value);
   static std::string quote(const std::string& value);
-  /// How many bytes the UTF-8 code point at `i` has; 0 if there is none.
-  static std::size_t code_point_bytes(const std::string& value, std::size_t i);
 
   /// `line_break` is a line break and the blanks of the level that this value stands on.
   std::string str(const std::string& line_break) const;
@@ -137,7 +136,7 @@ inline std::string Json::quote(const std::string& value) {
   static constexpr char hex[] = "0123456789abcdef";
   std::string text = "\"";
   for (std::size_t i = 0; i < value.size();) {
-    const std::size_t bytes = code_point_bytes(value, i);
+    const std::size_t bytes = detail::code_point_bytes(value, i);
     const auto byte = static_cast<unsigned char>(value[i]);
     if (bytes == 0) {
       text += "\\ufffd";
@@ -151,24 +150,6 @@ inline std::string Json::quote(const std::string& value) {
     i += bytes == 0 ? 1 : bytes;
   }
   return text + "\"";
-}
-
-inline std::size_t Json::code_point_bytes(const std::string& value, std::size_t i) {
-  const auto first = static_cast<unsigned char>(value[i]);
-  if (first < 0x80) return 1;
-  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || i + bytes > value.size()) return 0;
-
-  unsigned long code_point = first & (0x7Fu >> bytes);
-  for (std::size_t k = 1; k < bytes; ++k) {
-    const auto next = static_cast<unsigned char>(value[i + k]);
-    if ((next & 0xC0u) != 0x80u) return 0;
-    code_point = code_point << 6 | (next & 0x3Fu);
-  }
-  // Not in more bytes than needed, no half of a UTF-16 pair, none beyond the last one.
-  static constexpr std::array<unsigned long, 5> least{0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
-  return code_point < least[bytes] || surrogate || code_point > 0x10FFFF ? 0 : bytes;
 }
 
 inline std::string Json::str(const std::string& line_break) const {

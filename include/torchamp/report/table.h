@@ -82,15 +82,15 @@ inline std::string format_three_digits(double value) {
   return format_fixed(value, size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
 }
 
-struct Unit {
+struct SizedUnit {
   double size;
   const char* name;
 };
 
 /// Takes the first unit that leaves a number of at least 1 after rounding; else the last.
-inline std::string format_with_unit(double value, std::initializer_list<Unit> largest_first) {
-  Unit chosen{1, ""};
-  for (const Unit& unit : largest_first) {
+inline std::string format_with_unit(double value, std::initializer_list<SizedUnit> largest_first) {
+  SizedUnit chosen{1, ""};
+  for (const SizedUnit& unit : largest_first) {
     chosen = unit;
     if (std::fabs(value) >= 0.9995 * unit.size) break;
   }
