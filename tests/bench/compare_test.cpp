@@ -5,9 +5,9 @@
 #include <torchamp/core/grad_scaler.h>
 #include <torchamp/report/check_report.h>
 
-#include "bench/fake_clock.h"
 #include "support/doctest.h"
 #include "support/errors.h"
+#include "support/fake_clock.h"
 #include "support/profilers.h"
 
 #include <algorithm>

@@ -4,9 +4,9 @@
 #include <torchamp/bench/step_runner.h>
 #include <torchamp/core/grad_scaler.h>
 
-#include "bench/fake_clock.h"
 #include "support/doctest.h"
 #include "support/errors.h"
+#include "support/fake_clock.h"
 
 #include <cstddef>
 #include <limits>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include <torchamp/bench/step_timer.h>
 
-#include "bench/fake_clock.h"
 #include "support/doctest.h"
 #include "support/errors.h"
+#include "support/fake_clock.h"
 
 #include <stdexcept>
 

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-/// A clock that moves only when told to, so that no test has to sleep.
+/// A clock that moves only when told to, so that no test has to sleep, and times are exact.
 struct FakeClock {
   using rep = std::chrono::nanoseconds::rep;
   using period = std::nano;
@@ -13,6 +13,9 @@ struct FakeClock {
   static constexpr bool is_steady = true;
 
   static time_point now() { return time_point(time); }
+  static void pass_milliseconds(int milliseconds) {
+    time += std::chrono::milliseconds(milliseconds);
+  }
   static inline duration time{0};
 };
 
